@@ -197,8 +197,8 @@ int compel_execute_syscall(parasite_ctl* ctl, user_regs_struct_t* regs, const ch
             result = ptrace_get_regs(pid, regs);
         if (restoreThread(pid, &ctl->orig) != 0)
             result = -1;
-        // Moves the thread to the stop of an interrupt, from which the kernel restarts the interrupted system call when
-        // the thread continues. From a system call's exit, the kernel wouldn't restart it.
+        // Moves the thread from its syscall-exit stop to the stop of PTRACE_INTERRUPT. The kernel restarts an
+        // interrupted system call only from the latter.
         int signal;
         if (result == 0 && (ptrace(PTRACE_INTERRUPT, pid, nullptr, nullptr) != 0 ||
                             ptrace(PTRACE_CONT, pid, nullptr, nullptr) != 0 || waitStop(pid, &signal) != 0))

@@ -59,8 +59,8 @@ bool isSameFault(const siginfo_t& one, const siginfo_t& other) noexcept {
 /// Chooses the end signal of a blob: a signal that the process ignores, so that the kernel drops it if the tracer has
 /// died. If the process handles all candidates, chooses SIGURG, which programs treat as harmless.
 EndSignal chooseEndSignal(pid_t tid) {
-    // Stop signals and SIGCONT aren't candidates, because they remove each other from the queues (prepare_signal() of
-    // Linux).
+    // Excludes stop signals and SIGCONT: sending one kind makes the kernel discard pending signals of the other kind
+    // (prepare_signal() of Linux).
     constexpr std::array ignoredByDefault{SIGURG, SIGWINCH, SIGCHLD};
     constexpr std::array oftenIgnored{SIGPIPE, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGTERM, SIGIO};
     const auto status = readThreadStatus(tid);
@@ -248,7 +248,8 @@ std::int64_t BlobRun::finish(const std::function<void()>& look) {
 
 void BlobRun::restore() {
     running_ = false;
-    // Puts the signal of the stop back into its queue, because the kernel would deliver it if the tracer died now.
+    // Requeues the signal of the stop. If the tracer died in this stop, the kernel would deliver the signal while the
+    // thread has the registers of the blob.
     if (!ended_ || !end_.isIgnored)
         tracee_->requeueSignal();
     std::exception_ptr failure;

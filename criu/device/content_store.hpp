@@ -92,8 +92,8 @@ struct ContentPlace {
     std::uint64_t position = 0;  ///< position in the memory object, or after the header of the file
 };
 
-/// Sources of the contents in the images, by number of the memory object. criu opens them before it restores any
-/// process, so that missing files fail early and libraries are loaded.
+/// Page sources of device contents, by number of the memory object. criu opens them before it restores any process, so
+/// that a missing file is found early.
 using ContentSources = std::map<std::uint32_t, memory::PageSource>;
 
 /// Stores from which contents are loaded. Each store is opened at its first use. Only one thread may use this object,

@@ -59,8 +59,8 @@ bool asksFileSystem(long call) {
     return std::find(std::begin(kCalls), std::end(kCalls), call) != std::end(kCalls);
 }
 
-/// Creates a process that shares the descriptor table. The kernel kills it when the calling thread ends. The calling
-/// process can then end without closing descriptors.
+/// Creates a child that shares the descriptor table. When the calling process ends, the child still has the table, so
+/// that no blocking close(2) delays that end. The kernel kills the child when the calling thread ends.
 void shareDescriptors() {
     const pid_t parent = ::getpid();
     if (sys(::syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0), "create a process that shares descriptors") != 0)
@@ -152,7 +152,7 @@ void FilesystemWatchdog::run() noexcept {
             }
         }
     } catch (const std::exception& error) {
-        log_.warn("Nobody watches whether file systems answer: {}", error.what());
+        log_.warn("criu can't watch whether file systems answer: {}", error.what());
     }
 }
 

@@ -278,7 +278,7 @@ void Guardian::abandon() noexcept {
     ::send(channel_.get(), &kAbandoned, sizeof(kAbandoned), MSG_NOSIGNAL);
 }
 
-void Guardian::letEndFirst() noexcept {
+void Guardian::awaitGuardianEnd() noexcept {
     if (!outlives_)
         return;
     constexpr std::chrono::seconds kLimit{30};
@@ -308,7 +308,7 @@ int runGuarded(Run& run, const GuardedRoot& root, const std::function<int(Guardi
             rescueDevices(run, std::move(imagesDir));  // the guardian also does this, but may be dead
         run.log.endStages();
         if (status == 0)
-            link.letEndFirst();
+            link.awaitGuardianEnd();
         ::_exit(status);
     }
     workersEnd.reset();

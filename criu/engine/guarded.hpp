@@ -50,12 +50,12 @@ public:
     /// Reports to the guardian that this process ends and hasn't reverted all its changes. The guardian then reverts
     /// the rest, as after the death of the working process.
     void abandon() noexcept;
-    /// Makes letEndFirst() wait for the guardian. Needed if this process' end kills processes that are needed for the
-    /// guardian's success, such as init of criu's pid namespace.
+    /// Makes awaitGuardianEnd() wait for the guardian. Needed if this process' end kills processes that are needed for
+    /// the guardian's success, such as init of criu's pid namespace.
     void outlive() noexcept { outlives_ = true; }
     /// After outlive(), waits until the guardian has ended, for at most half a minute. Call it after work that
     /// succeeded.
-    void letEndFirst() noexcept;
+    void awaitGuardianEnd() noexcept;
 
 private:
     int ask(model::Stage stage);

@@ -108,7 +108,7 @@ void IoUringProbe::findSizes() {
     const io_uring_params parameters = alike(flags_);
     const auto index = firstIndex(parameters);
     if (index && *index > info_.sqMask) {
-        doubt_ = "with an index of requests that leads nowhere";
+        doubt_ = "with an index outside the array of requests";
         return;
     }
     const kernel::IoUringMemory memory(ring_, parameters);

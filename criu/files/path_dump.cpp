@@ -157,7 +157,7 @@ void PathDump::fill(const OpenFd& file, std::uint32_t flags, bool wantBuildId, R
     if (fileSystem == PROC_SUPER_MAGIC)
         remapDeadProcess(file, path, out, dump);
     else if (fileSystem == DEVPTS_SUPER_MAGIC)
-        dropSuffix(path, kernel::kDeletedMark);  // a name in devpts exists as long as its terminal
+        dropSuffix(path, kernel::kDeletedMark);  // a restore creates the terminal, and so its name
     else
         findPath(file, path, out, dump);
 

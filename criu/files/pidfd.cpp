@@ -102,8 +102,10 @@ public:
         out.nspid = info.pid == kReaped ? kReaped : dump.pids().inside(HostPid(info.pid)).value;
         out.fown = dump.owner(file);
         if (info.pid != kReaped && !dump.pids().sees(file.pid, TreePid(out.nspid)))
-            fail("{} refers to process {}, which isn't in the pid namespace of who has it, which can't be dumped yet",
-                 file.describe(), info.pid);
+            fail(
+                "{} refers to process {}, which isn't in the pid namespace of the process that has the descriptor; "
+                "this can't be dumped yet",
+                file.describe(), info.pid);
     }
 };
 

@@ -20,8 +20,8 @@ struct RingAnswers {
     std::optional<std::uint32_t> bufferGroup;
 };
 
-/// Results of requests that ring owners made to their rings (IORING_SETUP_SINGLE_ISSUER). The kernel refuses such
-/// requests by other threads.
+/// Results of queries that ring owners made to their rings (IORING_SETUP_SINGLE_ISSUER). The kernel refuses queries by
+/// other threads.
 class RingOwners {
 public:
     virtual ~RingOwners() = default;

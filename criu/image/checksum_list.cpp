@@ -166,7 +166,7 @@ std::vector<FileSum> readList(ImageReader list, const Checksum& checksum) {
         files.push_back(std::move(file));
     }
     if (sumOf(files, checksum) != head->entries)
-        fail("{}: it isn't what was written, as its own checksum shows", list.name());
+        fail("{}: it is damaged: its own checksum doesn't match", list.name());
     return files;
 }
 
@@ -184,8 +184,8 @@ std::string damageOf(const ImageDir& images, const FileSum& file, const Checksum
             const auto piece = bytes.first(std::min(bytes.size(), kChecksumPiece));
             const std::uint64_t index = size / kChecksumPiece;
             if (damage.empty() && (index >= file.pieces.size() || checksum.of(piece) != file.pieces[index]))
-                damage =
-                    fmt::format("{}: the {} bytes at offset {:#x} aren't what was written", name, piece.size(), size);
+                damage = fmt::format("{}: the {} bytes at offset {:#x} are damaged: their checksum doesn't match", name,
+                                     piece.size(), size);
             size += piece.size();
         }
     });

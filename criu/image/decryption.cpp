@@ -50,7 +50,7 @@ OpenEncrypted openEncrypted(const ImageDir& images, ImageKind kind, std::uint64_
 }
 
 [[noreturn]] void damaged(const std::string& what, std::size_t bytes, std::uint64_t place) {
-    fail("{}: the {} bytes at offset {:#x} aren't what was written: damaged, changed, or of another dump", what, bytes,
+    fail("{}: the {} bytes at offset {:#x} don't decrypt: they are damaged, changed, or of another dump", what, bytes,
          place);
 }
 

@@ -206,7 +206,7 @@ DumpKey::DumpKey(const ImageDir& images, Kept records, const EncryptedSet& set) 
     std::ranges::copy(records.last<kKeySize>(), records_->bytes().begin());
     const ErrorContext context([&] { return head.name; });
     if (head.version != kBondsVersion)
-        fail("it isn't what was written: nothing builds on such images");
+        fail("it is damaged or changed: criu doesn't add to such images");
     readBonds(head);
 }
 
@@ -234,7 +234,7 @@ SecretBytes DumpKey::macKey(std::uint32_t version) const {
 void DumpKey::requireMade(const Head& head) const {
     if (head.id != id_ || !symmetric_.isMac(macKey(head.version).bytes(),
                                             authenticated(id_, head.bonds, head.recipients, head.version), head.mac))
-        fail("it isn't what was written: damaged, or changed");
+        fail("it is damaged or changed since criu wrote it");
 }
 
 bool DumpKey::isKept(const ImageDir& images, Kept records, const EncryptedSet& set) {

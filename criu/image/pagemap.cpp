@@ -155,7 +155,8 @@ void Pagemap::appendBlocks(const PagemapRange& range, const BlockSizes* blocks) 
     }
 }
 
-/// Appends a block. Its sums can't overflow: stored sizes are at most the size of the content, which was checked.
+/// Appends a block. Positions can't overflow: load() has checked the size of the content, and stored sizes don't exceed
+/// it.
 void Pagemap::appendBlock(std::uint64_t bytes, std::uint64_t stored) {
     if (aligned_ && stored != 0)
         fileEnd_ = (fileEnd_ + kImagePageSize - 1) / kImagePageSize * kImagePageSize;

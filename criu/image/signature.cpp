@@ -226,7 +226,7 @@ void requireTrusted(const crypto::X509& x509, const SignatureEntry& entry, const
     if (!signers.certificates.empty())
         chain = chainOf(x509, entry, signer, signers.certificates);
     if (chain.empty())
-        fail("it was signed by somebody else than --signed-by names");
+        fail("its signer isn't the one that --signed-by names");
     x509.requireTrusted(chain, signers.certificates, signers.revocations);
 }
 
@@ -355,8 +355,8 @@ SignedLink requireSigned(const ImageDir& images, const Signers& signers, const I
     }
     hashAll(images, present, into, checkStop, [&](std::size_t file, std::size_t number, const Hash& hash) {
         if (expected[file].pieces[number] != hash)
-            fail("{}/{}: the piece at offset {:#x} isn't what was signed: damaged, or changed", images.name(),
-                 present[file].name, number * kPiece);
+            fail("{}/{}: the piece at offset {:#x} doesn't match the signature: it is damaged or changed",
+                 images.name(), present[file].name, number * kPiece);
     });
     return statement.link;
 }

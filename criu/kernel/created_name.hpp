@@ -11,8 +11,8 @@
 /// name a file that criu didn't create. So criu removes a name only while it refers to the inode that criu created.
 namespace criu::kernel {
 
-/// Name of a new file, as an open directory and the last component of a path. A function creates the file and fails if
-/// the name exists. The destructor removes the created file.
+/// Name of a new file: an open directory and the last component of a path. The creating functions throw Error if the
+/// name exists. The destructor removes the created file.
 class CreatedName {
 public:
     CreatedName() = default;

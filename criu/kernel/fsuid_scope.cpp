@@ -21,7 +21,6 @@ public:
         set(SYS_setresuid, user);
     }
     // Restores the ids. Neither call can fail: a process may always set its effective id to its real or saved id.
-    // changed.
     ~EffectiveIdScope() {
         ::syscall(SYS_setresuid, kUnchanged, user_, kUnchanged);
         ::syscall(SYS_setresgid, kUnchanged, group_, kUnchanged);

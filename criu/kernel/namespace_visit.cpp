@@ -33,7 +33,7 @@ namespace {
 class Return {
 public:
     Return(int target, int flag) : target_(target), flag_(flag) {}
-    // The call can't fail: it succeeded earlier with the same credentials.
+    // Ignores errors: the same call succeeded earlier with the same credentials.
     ~Return() { ::setns(target_, flag_); }
     Return(const Return&) = delete;
     Return& operator=(const Return&) = delete;

@@ -19,7 +19,7 @@ namespace {
 
 /// Message of the peer authentication.
 struct AuthMessage {
-    std::uint64_t place = 0;  ///< address of the secret in the memory of the sender
+    std::uint64_t place = 0;  ///< address of the sender's secret in its own memory
     Proof proof{};            ///< secret that the sender has read from the memory of the receiver
 };
 

@@ -53,7 +53,7 @@ struct FdTable {
 struct Task {
     TreePid pid;
     TreePid ppid;          ///< 0 for the root of the tree
-    TreePid parentThread;  ///< thread of the parent whose child the process is; 0 if it is the leader
+    TreePid parentThread;  ///< thread of the parent that has this process as child; 0 for the leader
     TreePid pgid;
     TreePid sid;
     TaskState state = TaskState::Alive;

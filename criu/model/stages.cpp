@@ -65,7 +65,7 @@ void StageListeners::handOverOrphanMaster(UniqueFd master) {
     for (StageListener* const listener : listeners_)
         if (listener->takeOrphanMaster(master))
             return;
-    fail("nobody takes the master of a terminal that nobody in the tree has");
+    fail("no client takes the master of a terminal whose master no process of the tree has");
 }
 
 bool StageListeners::namesExternals() const noexcept {

@@ -13,10 +13,9 @@ namespace criu::namespaces {
 
 struct DumpInputs;
 
-/// Checks non-root namespaces for external sharing. A restore creates new namespaces, in which external processes
-/// aren't.
-/// Throws Error for a mount or network namespace that contains an external process or is mounted at a path. Logs a
-/// warning for other kinds, and for all kinds if the tree continues to run.
+/// Checks whether processes outside the tree are in its non-root namespaces, or a mount of such a namespace exists. A
+/// restore creates new namespaces, without these processes. If the tree doesn't continue to run, throws Error for mount
+/// and network namespaces. Otherwise logs a warning.
 void requireNoExternalSharing(const DumpInputs& inputs);
 
 /// Describes the external user of a namespace that no process of the tree is in, such as "is called /run/netns/blue

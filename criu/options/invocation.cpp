@@ -199,7 +199,7 @@ static void requireSecrecyFits(const Invocation& invocation) {
     if (options.autoDedup)
         fail("{} and --auto-dedup exclude each other: earlier images would be changed", name);
     if (invocation.command == Command::LazyPages && options.pageServer && options.signedBy)
-        fail("--signed-by and --page-server exclude each other: nobody has signed what a page server has");
+        fail("--signed-by and --page-server exclude each other: a page server has no signature of its pages");
     if (!dumps)
         return;
     if (options.lazyPages && options.sign)
@@ -207,7 +207,7 @@ static void requireSecrecyFits(const Invocation& invocation) {
     if (options.lazyPages)
         requireEncryptedTransport(options, "--encrypt and --lazy-pages");
     if (options.pageServer && options.sign)
-        fail("--sign and --page-server exclude each other: nobody signs what a page server has");
+        fail("--sign and --page-server exclude each other: a page server doesn't sign its pages");
     if (options.pageServer)
         requireEncryptedTransport(options, "--encrypt and --page-server");
     if (options.sign && options.streamTo)

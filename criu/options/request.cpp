@@ -13,7 +13,7 @@ void readOrphanMasters(model::Options& options, const Request& request) {
 
 constexpr RequestOnly kRequestOnly[] = {
     {"notify_scripts", "the client is told of the stages of the run"},
-    {"orphan_pts_master", "the client takes masters of terminals that nobody in the tree has", readOrphanMasters},
+    {"orphan_pts_master", "the client takes masters of terminals that no process of the tree has", readOrphanMasters},
     {"pidfd_store_sk", "a socket of the client that carries pidfds from one pre-dump to the next"},
     {"status_fd", "a descriptor of the client for the byte that says that a server is ready; obsolete"},
 };

@@ -5,11 +5,10 @@
 
 namespace criu::service {
 
-/// Runs `criu service`: listens at options.address, or at the socket of systemd, and serves each client in a child
-/// process. A child begins with built-in options, because the options of the service aren't for its clients.
-/// With options.detached, the service continues in the background, and this process exits when the service is ready.
-/// Returns after a stop request; children complete their work. Throws Error if the service can't start or continue.
-/// Also returns in a child that has served a client, with the work that remains for the child.
+/// Runs `criu service`. Listens at options.address, or at the socket of systemd. Serves each client in a child process,
+/// which starts from built-in options. With options.detached, the caller exits when the service in the background is
+/// ready. Returns in the service after a stop request; children complete their work. Returns in each child with its
+/// remaining work. Throws Error if the service can't start or continue.
 [[nodiscard]] SessionEnd runDaemon(const SessionContext& context);
 
 }  // namespace criu::service

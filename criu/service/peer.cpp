@@ -90,9 +90,8 @@ void requireUnconfined(const kernel::ProcPid& process, pid_t pid) {
     }
 }
 
-/// Reads the current state of the process that connected. Since it connected, this process may have executed a
-/// privileged program, and another process may have the socket. So a user other than root counts as a user without
-/// capabilities.
+/// Reads the client's current state. The client may have executed a privileged program after it passed the socket to
+/// another process. So criu grants capabilities only to root.
 void describe(const ucred& credentials, const kernel::PidFd* process, model::Client& client) {
     if (credentials.pid == 0)
         failWith(EPERM, "the client is in a pid namespace that isn't seen from here");

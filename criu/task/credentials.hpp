@@ -64,8 +64,8 @@ struct Credentials {
     static Credentials ofSelf();
     static Credentials ofImage(const CredsEntry& entry);
     /// Returns the credentials that becomeUsernsRoot() sets for the first process of a new user namespace. `root`
-    /// contains the credentials of the tree's root in the image. If setgroups(2) is denied, the first process already
-    /// has the groups of `root`.
+    /// contains the credentials of the tree's root in the image. The result has the groups of `root` if the namespace
+    /// denies setgroups(2), because the first process keeps its groups.
     static Credentials ofUsernsRoot(const model::IdMap& ids, const Credentials& root);
     friend bool operator==(const Credentials&, const Credentials&) = default;
 };

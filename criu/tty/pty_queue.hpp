@@ -36,8 +36,9 @@ void takeInput(int slave, Queued& into);
 /// read.
 void takeOutput(int master, Queued& into);
 
-/// Writes both queues, and gives the slave `settings`, also if it throws. Packet mode must be off. Returns the number
-/// of bytes that didn't fit or may have changed. Throws Error.
+/// Writes both queues, then sets the line settings of the slave. Tries to set them after an error, too. Packet mode
+/// must be off. Returns the number of bytes that didn't fit, or that the line discipline may have changed. Throws
+/// Error.
 [[nodiscard]] std::size_t putQueues(int master, int slave, const Queued& output, const Queued& input,
                                     const kernel::LineSettings& settings);
 

@@ -45,7 +45,7 @@ private:
     std::map<Key, Object> known_;
     std::set<Object> changing_;
     ino_t private_ = 0;                        ///< count of buffers that can't be exported
-    std::map<Object, std::uint32_t> handles_;  ///< GEM handle of the render node that has the object
+    std::map<Object, std::uint32_t> handles_;  ///< GEM handles, each valid in the open render node of its object
 };
 
 }  // namespace criu::amdgpu

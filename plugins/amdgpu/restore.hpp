@@ -79,7 +79,7 @@ private:
     void dropPlaceholders(const Drm& drm, FileId id);
     void restoreBuffer(FileId id, const CriuRenderNode& image, std::size_t index, int fd, UniqueFd dmabuf);
     void importShared(FileId id);
-    /// Finds a buffer that a process maps by a render node, where another process has created or imported the buffer.
+    /// Finds a buffer that a process maps through a render node, but that another process created or imported.
     [[nodiscard]] std::optional<device::Relocated> findElsewhere(std::uint32_t minor, std::uint64_t offset);
     /// Moves a descriptor out of the number range of restored files. It stays open until finish() or closeHeld().
     int holdOpen(files::FileOpener& opener, UniqueFd fd);

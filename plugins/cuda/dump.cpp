@@ -231,8 +231,8 @@ std::function<void(pid_t)> CudaDump::driverCheckpointCall() {
     };
 }
 
-/// Returns a function that restores a process after a failed dump. It may still run when this object is destroyed, like
-/// driverCheckpointCall().
+/// Returns a function that restores a process after a failed dump. After a timeout, the function may still run when
+/// this object is destroyed. So without storage mode, it refers only to the driver, which lives as long as criu.
 std::function<void(pid_t)> CudaDump::driverRestoreCall() {
     std::map<pid_t, std::shared_ptr<Stored>> stored;
     for (const auto& [pid, process] : processes_)

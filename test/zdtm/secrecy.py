@@ -83,8 +83,8 @@ def encrypted(subject, _task):
     require_refused(subject, "images", [], "are encrypted")
     stream, unpacked = pack(subject, "images")
     require_refused(subject, unpacked, [], "are encrypted")
-    require_refused(subject, unpacked, [*own.decrypt(), *own.signed_by("forger")], "by somebody else")
-    require_refused(subject, "streamed", [*own.decrypt(), *own.signed_by("forger"), "--stream-from", stream], "by somebody else")
+    require_refused(subject, unpacked, [*own.decrypt(), *own.signed_by("forger")], "signer isn't the one that")
+    require_refused(subject, "streamed", [*own.decrypt(), *own.signed_by("forger"), "--stream-from", stream], "signer isn't the one that")
     require_restored(subject, "streamed", [*own.decrypt(), *own.signed_by(), "--stream-from", stream])
     subject.dump(subject.ours, "compressed", [*own.encrypt(), *own.sign(), "--compress", "--checksum"])
     _, unpacked = pack(subject, "compressed")
@@ -165,7 +165,7 @@ def encrypted_damaged(subject, task):
     require_refused(subject, "bad", own.decrypt(), r"pages-9\.img: it isn't of this dump")
     require_refused(subject, "bad", both, r"pages-9\.img: it wasn't signed")
     require_refused(subject, "images", own.decrypt("stranger"), "for none of the keys given")
-    require_refused(subject, "images", [*own.decrypt(), *own.signed_by("forger")], "by somebody else")
+    require_refused(subject, "images", [*own.decrypt(), *own.signed_by("forger")], "signer isn't the one that")
     require_refused(subject, "images", [], "are encrypted")
     os.chmod(own.decrypt()[1], 0o644)
     require_refused(subject, "images", own.decrypt(), "others may use the file")
@@ -194,7 +194,7 @@ def certified(subject, _task):
     subject.dump(subject.ours, "images", [*own.encrypt("rsa", "pem"), *own.encrypt("curve", "pem"), *own.encrypt(), *own.sign("certified")])
     require_refused(subject, "images", [*own.decrypt("certified"), *trusted], "for none of the keys given")
     require_refused(subject, "images", [*own.decrypt("rsa"), *own.signed_by("impostor", "pem")], "NOT trusted")
-    require_refused(subject, "images", [*own.decrypt("rsa"), *own.signed_by("uncertified", "pem")], "NOT trusted|somebody else")
+    require_refused(subject, "images", [*own.decrypt("rsa"), *own.signed_by("uncertified", "pem")], "NOT trusted|signer isn't the one that")
     verified = subject.ours.run("verify", subject.images("images"), "verify.log", [*own.decrypt("curve"), *trusted])
     subject.require_success(verified)
     require_restored(subject, "images", [*own.decrypt("curve"), *trusted])
@@ -289,10 +289,10 @@ def signed_chain(subject, _task):
     exchanged("the link is gone", lambda last, _: os.unlink(os.path.join(last, "parent")), "have no link to them")
     exchanged("the parent is gone", lambda _, parent: shutil.rmtree(parent), "parent")
     exchanged("the parent has no signature", lambda _, parent: os.unlink(os.path.join(parent, "signature.img")), "aren't signed")
-    require_refused(subject, other, own.signed_by("forger"), "by somebody else")
+    require_refused(subject, other, own.signed_by("forger"), "signer isn't the one that")
     require_restored(subject, other, trusted)
     # A dump must not build on images without a signature of the same key, and must leave the program unchanged.
-    for folder, sign, pattern in (("plain-pre", [], "aren't signed"), ("forged-pre", own.sign("forger"), "by somebody else")):
+    for folder, sign, pattern in (("plain-pre", [], "aren't signed"), ("forged-pre", own.sign("forger"), "signer isn't the one that")):
         pre_dump(subject, folder, sign)
         for command in ("pre-dump", "dump"):
             run = subject.ours.run(command, subject.images("refused"), "refused.log",

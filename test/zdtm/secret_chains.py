@@ -284,7 +284,7 @@ def encrypted_chain_dumps(subject, _task):
     subject.dump(subject.ours, "signed", [*both, "--track-mem", "--prev-images-dir", "../running"])
     trusted = [*own.decrypt(), *own.signed_by()]
     attacked = Attacked(subject, ["signed", "running"], trusted)
-    attacked.require_refused("the parent was changed", lambda _, parent: flip(largest(parent)), "isn't what was signed")
+    attacked.require_refused("the parent was changed", lambda _, parent: flip(largest(parent)), "doesn't match the signature")
     attacked.require_refused("the link is gone", lambda last, _: relink(last, None), "have no link to them")
     require_restored(subject, "signed", trusted)
     subject.check()

@@ -40,7 +40,7 @@ def encrypted_lazy(subject, task):
     subject.dump(subject.ours, "images", [*own.encrypt(), *own.sign()])
     require_daemon_refused(subject, "images", [], "are encrypted")
     require_daemon_refused(subject, "images", own.decrypt("stranger"), "for none of the keys given")
-    require_daemon_refused(subject, "images", [*own.decrypt(), *own.signed_by("forger")], "by somebody else")
+    require_daemon_refused(subject, "images", [*own.decrypt(), *own.signed_by("forger")], "signer isn't the one that")
     numbers = [name for name in sorted(os.listdir(subject.images("images"))) if re.fullmatch(r"encrypted-\d+\.img", name)]
     name = numbers[task["seed"] % len(numbers)]
     shutil.copytree(subject.images("images"), subject.images("bad"))

@@ -29,7 +29,7 @@ struct FeatureProbe {
     FeatureCategory category{};
     /// Returns true if the system has the feature; may throw Error with the reason why it is missing.
     std::function<bool()> supported;
-    /// For Device: returns true if the device exists; may throw Error if it doesn't.
+    /// Only for category Device: returns true if the device exists. If it doesn't, returns false or throws Error.
     std::function<bool()> matters = {};
     /// Returns lines of text about the device for --feature; may be empty.
     std::function<std::vector<std::string>()> details = {};

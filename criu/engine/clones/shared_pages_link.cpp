@@ -49,7 +49,7 @@ std::optional<SharedPagesLink> join(UniqueFd socket, StopRequest& stop) {
         case PeerAuthResult::Gone:
             return std::nullopt;
         case PeerAuthResult::UnauthenticatedPeer:
-            failWith(EPERM, "somebody else has taken its name");
+            failWith(EPERM, "a process of another user has its name");
         case PeerAuthResult::Believed:
             break;
     }

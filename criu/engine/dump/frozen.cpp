@@ -57,7 +57,7 @@ std::unique_ptr<memory::PageSinks> openPages(FrozenPhase::Purpose purpose, const
         return std::make_unique<memory::RemotePageSinks>(std::move(server), options.pageServerSocket >= 0);
     std::uint64_t files = stripingFor(purpose, options).files;
     if (files > 1 && !options.pagesFiles)
-        // asks for the usual number of files; the page server may have fewer processors
+        // Lets the page server choose the number of files. Its machine may have fewer processors than this one.
         files = memory::kFilesAsPaysOff;
     std::vector<memory::PageConnection> streams = connectStreams(server, files, options, run.stop);
     return std::make_unique<memory::RemotePageSinks>(std::move(server), std::move(streams));

@@ -58,7 +58,7 @@ UniqueFd openForReader(const std::string& path, StopRequest& stop, std::chrono::
         }
         stop.throwIfRequested();
         if (patience.count() > 0 && waited >= patience)
-            failWith(ETIMEDOUT, "nobody reads from {} for {} s (--timeout)", path, patience.count());
+            failWith(ETIMEDOUT, "no process has read from {} for {} s (--timeout)", path, patience.count());
         ::usleep(std::chrono::microseconds(kBetween).count());
     }
 }

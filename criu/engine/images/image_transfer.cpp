@@ -91,7 +91,7 @@ void OutgoingImages::complete(Run& run) {
         signImages(directory(), *run.keys.signer, signedParent_, [&run] { run.stop.throwIfRequested(); });
     // Checks the path, because no system call fails in an unmounted file system, and its files are lost when criu ends.
     if (reachable_ && !isReachable(directory()))
-        fail("image directory {}: it was unmounted or removed while images were written, nobody would find them",
+        fail("image directory {}: it was unmounted or removed while criu wrote images, so the images would be lost",
              directory().name());
 }
 

@@ -99,10 +99,11 @@ EncryptedParent takeEncryptedParent(Run& run, ImageDir& place, WpTrackerLink* tr
     const std::shared_ptr<crypto::SecretBytes> kept = tracking != nullptr ? tracking->imagesKey() : nullptr;
     const auto key = kept ? std::optional(DumpKey::Kept(kept->bytes().first<kKey>())) : std::nullopt;
     if (!key || !DumpKey::isKept(earlier, *key))
-        return withoutParent("Nobody has tracked what was written since the images in");
+        return withoutParent("No tracker has recorded the pages written since the images in");
     if (!std::ranges::equal(kept->bytes().subspan(2 * kKey), hashOf(run.keys.recipients)))
         fail(
-            "the images in {} are encrypted for other recipients: whoever is to restore a chain has to be one of each "
+            "the images in {} are encrypted for other recipients: a restore of the chain needs a key that all of its "
+            "images are encrypted for "
             "of its images",
             earlier.name());
     EncryptedParent parent;

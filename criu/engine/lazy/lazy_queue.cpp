@@ -47,10 +47,10 @@ void LazyQueue::close() noexcept {
 std::optional<LazyQueue::Job> LazyQueue::nextWanted() {
     for (; !wanted_.empty(); wanted_.pop_front()) {
         Wanted& wanted = wanted_.front();
-        const auto order = wanted.memory->takeAt(wanted.address, kStep);
-        if (!order)
-            continue;  // another order contained the page
-        Job job{std::move(wanted.memory), *order};
+        const auto request = wanted.memory->takeAt(wanted.address, kStep);
+        if (!request)
+            continue;  // another request contained the page
+        Job job{std::move(wanted.memory), *request};
         wanted_.pop_front();
         return job;
     }
@@ -60,8 +60,8 @@ std::optional<LazyQueue::Job> LazyQueue::nextWanted() {
 std::optional<LazyQueue::Job> LazyQueue::nextOther() {
     while (othersToo_ && !others_.empty()) {
         window_ = std::min(window_ + kStep, kMost);
-        if (const auto order = others_.front()->takeNext(window_))
-            return Job{others_.front(), *order};
+        if (const auto request = others_.front()->takeNext(window_))
+            return Job{others_.front(), *request};
         others_.pop_front();
     }
     return std::nullopt;

@@ -21,7 +21,7 @@ public:
     using Memory = std::shared_ptr<memory::LazyMemory>;
     struct Job {
         Memory memory;
-        memory::LazyPageMap::Order order;
+        memory::LazyPageMap::Request request;
     };
     /// Maximum number of bytes of a job.
     static constexpr std::uint64_t kMost = std::uint64_t{2} << 20;

@@ -92,7 +92,7 @@ void LazySupply::work() {
     try {
         const Mapping buffer = Mapping::anonymous(LazyQueue::kMost);
         while (const auto job = queue_.next()) {
-            job->memory->supply(job->order, buffer.bytes());
+            job->memory->supply(job->request, buffer.bytes());
             if (job->memory->complete())
                 wake();
         }

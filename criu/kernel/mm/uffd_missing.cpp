@@ -144,7 +144,7 @@ Supplied uffdContinue(int userfaultfd, std::uint64_t at, std::uint64_t bytes) no
 
 void uffdWake(int userfaultfd, std::uint64_t at, std::uint64_t bytes) noexcept {
     uffdio_range range{at, bytes};
-    // Fails only if the memory no longer exists, and in this case no thread waits.
+    // Fails only for a range that isn't whole pages of user space. The kernel doesn't look for a mapping there.
     ::ioctl(userfaultfd, UFFDIO_WAKE, &range);
 }
 

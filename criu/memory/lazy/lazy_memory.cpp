@@ -39,12 +39,12 @@ void LazyMemory::Gate::leaveTaking() {
 LazyMemory::LazyMemory(std::string name, UniqueFd fd, LazyPageMap pages, std::shared_ptr<const LazyContent> content)
     : name_(std::move(name)), fd_(std::move(fd)), content_(std::move(content)), pages_(std::move(pages)) {}
 
-std::optional<LazyPageMap::Order> LazyMemory::takeAt(std::uint64_t address, std::uint64_t most) {
+std::optional<LazyPageMap::Request> LazyMemory::takeAt(std::uint64_t address, std::uint64_t most) {
     const std::lock_guard lock(mutex_);
     return pages_.takeAt(address, most);
 }
 
-std::optional<LazyPageMap::Order> LazyMemory::takeNext(std::uint64_t most) {
+std::optional<LazyPageMap::Request> LazyMemory::takeNext(std::uint64_t most) {
     const std::lock_guard lock(mutex_);
     return pages_.takeNext(most);
 }
@@ -113,23 +113,23 @@ void LazyMemory::lose() {
     pages_.clear();
 }
 
-void LazyMemory::supply(const LazyPageMap::Order& order, std::span<std::byte> buffer) {
+void LazyMemory::supply(const LazyPageMap::Request& request, std::span<std::byte> buffer) {
     const ErrorContext context([this] { return name_; });
-    const std::span<std::byte> content = buffer.first(order.bytes);
-    content_->read(order.source, content);
-    for (std::uint64_t most = order.bytes;;) {
+    const std::span<std::byte> content = buffer.first(request.bytes);
+    content_->read(request.source, content);
+    for (std::uint64_t most = request.bytes;;) {
         gate_.enterPutting();
         std::vector<LazyPageMap::Piece> places;
         {
             const std::lock_guard lock(mutex_);
-            places = pages_.placesOf(order.number);
+            places = pages_.placesOf(request.number);
             if (places.empty())
-                pages_.close(order.number);
+                pages_.close(request.number);
         }
         bool progress = false;
         try {
             if (!places.empty())
-                progress = put(order, places.front(), content, most);
+                progress = put(request, places.front(), content, most);
         } catch (...) {
             gate_.leavePutting();
             throw;
@@ -143,11 +143,11 @@ void LazyMemory::supply(const LazyPageMap::Order& order, std::span<std::byte> bu
     }
 }
 
-bool LazyMemory::put(const LazyPageMap::Order& order, const LazyPageMap::Piece& piece,
+bool LazyMemory::put(const LazyPageMap::Request& request, const LazyPageMap::Piece& piece,
                      std::span<const std::byte> content, std::uint64_t& most) {
     const std::uint64_t size = std::min(piece.bytes, most);
     const kernel::Supplied result =
-        kernel::uffdCopy(fd_.get(), piece.at, content.subspan(piece.source - order.source, size));
+        kernel::uffdCopy(fd_.get(), piece.at, content.subspan(piece.source - request.source, size));
     std::uint64_t done = result.bytes;
     if (done == 0) {
         switch (result.code) {
@@ -175,9 +175,9 @@ bool LazyMemory::put(const LazyPageMap::Order& order, const LazyPageMap::Piece& 
         }
     }
     supplied_ += result.bytes;
-    most = order.bytes;
+    most = request.bytes;
     const std::lock_guard lock(mutex_);
-    pages_.arrived(order.number, piece.at, done);
+    pages_.arrived(request.number, piece.at, done);
     return true;
 }
 

@@ -42,13 +42,13 @@ public:
     [[nodiscard]] News takeEvents();
 
     /// Do the same as the functions of LazyPageMap, but are thread-safe.
-    [[nodiscard]] std::optional<LazyPageMap::Order> takeAt(std::uint64_t address, std::uint64_t most);
-    [[nodiscard]] std::optional<LazyPageMap::Order> takeNext(std::uint64_t most);
+    [[nodiscard]] std::optional<LazyPageMap::Request> takeAt(std::uint64_t address, std::uint64_t most);
+    [[nodiscard]] std::optional<LazyPageMap::Request> takeNext(std::uint64_t most);
     [[nodiscard]] std::uint64_t waitingBytes() const;
 
-    /// Reads the pages of `order` into `buffer`, which must have order.bytes bytes, and copies them to their current
-    /// addresses in the process. After a thrown Error, the process can't get all its pages.
-    void supply(const LazyPageMap::Order& order, std::span<std::byte> buffer);
+    /// Reads the pages of `request` into `buffer`, which must have request.bytes bytes, and copies them to their
+    /// current addresses in the process. After a thrown Error, the process can't get all its pages.
+    void supply(const LazyPageMap::Request& request, std::span<std::byte> buffer);
 
     /// Returns true if all pages have arrived or the process has ended.
     [[nodiscard]] bool complete() const;
@@ -79,7 +79,7 @@ private:
     [[nodiscard]] LazyPageMap::State stateOf(std::uint64_t page) const;
     /// Copies the beginning of `piece` into the process. Returns false if the kernel requires that an event is read
     /// first.
-    bool put(const LazyPageMap::Order& order, const LazyPageMap::Piece& piece, std::span<const std::byte> content,
+    bool put(const LazyPageMap::Request& request, const LazyPageMap::Piece& piece, std::span<const std::byte> content,
              std::uint64_t& most);
     void lose();
 

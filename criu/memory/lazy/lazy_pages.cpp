@@ -72,18 +72,18 @@ LazyPageMap::Map::const_iterator LazyPageMap::find(std::uint64_t address) const 
 LazyPageMap::State LazyPageMap::stateOf(std::uint64_t address) const noexcept {
     if (find(address) != waiting_.end())
         return State::Waiting;
-    for (const auto& [number, pieces] : orders_)
+    for (const auto& [number, pieces] : requests_)
         for (const Piece& piece : pieces)
             if (address >= piece.at && address - piece.at < piece.bytes)
                 return State::Coming;
     return State::Unknown;
 }
 
-LazyPageMap::Order LazyPageMap::take(const Piece& piece) {
+LazyPageMap::Request LazyPageMap::take(const Piece& piece) {
     cutWaiting(piece.at, piece.bytes);
     cursor_ = piece.at + piece.bytes;
-    const std::uint64_t number = nextOrder_++;
-    orders_[number] = {piece};
+    const std::uint64_t number = nextRequest_++;
+    requests_[number] = {piece};
     return {number, piece.source, piece.bytes};
 }
 
@@ -104,7 +104,7 @@ std::optional<Piece> LazyPageMap::waitingFrom(std::uint64_t address, std::uint64
     return waitingAt(next->first, most);
 }
 
-std::optional<LazyPageMap::Order> LazyPageMap::takeAt(std::uint64_t address, std::uint64_t most) {
+std::optional<LazyPageMap::Request> LazyPageMap::takeAt(std::uint64_t address, std::uint64_t most) {
     const std::uint64_t page = address & ~(kImagePageSize - 1);
     const auto found = find(page);
     if (found == waiting_.end())
@@ -113,7 +113,7 @@ std::optional<LazyPageMap::Order> LazyPageMap::takeAt(std::uint64_t address, std
     return take({page, std::min(most, found->second.bytes - before), found->second.source + before});
 }
 
-std::optional<LazyPageMap::Order> LazyPageMap::takeNext(std::uint64_t most) {
+std::optional<LazyPageMap::Request> LazyPageMap::takeNext(std::uint64_t most) {
     if (waiting_.empty())
         return std::nullopt;
     if (auto here = takeAt(cursor_, most))
@@ -124,13 +124,13 @@ std::optional<LazyPageMap::Order> LazyPageMap::takeNext(std::uint64_t most) {
     return take({next->first, std::min(most, next->second.bytes), next->second.source});
 }
 
-std::vector<Piece> LazyPageMap::placesOf(std::uint64_t order) const {
-    const auto found = orders_.find(order);
-    return found == orders_.end() ? std::vector<Piece>() : found->second;
+std::vector<Piece> LazyPageMap::placesOf(std::uint64_t request) const {
+    const auto found = requests_.find(request);
+    return found == requests_.end() ? std::vector<Piece>() : found->second;
 }
 
-void LazyPageMap::arrived(std::uint64_t order, std::uint64_t at, std::uint64_t bytes) {
-    if (const auto found = orders_.find(order); found != orders_.end())
+void LazyPageMap::arrived(std::uint64_t request, std::uint64_t at, std::uint64_t bytes) {
+    if (const auto found = requests_.find(request); found != requests_.end())
         cut(found->second, at, bytes);
 }
 
@@ -157,7 +157,7 @@ std::vector<Piece> LazyPageMap::cutWaiting(std::uint64_t start, std::uint64_t by
 
 void LazyPageMap::forget(std::uint64_t start, std::uint64_t bytes) {
     cutWaiting(start, bytes);
-    for (auto& [number, pieces] : orders_)
+    for (auto& [number, pieces] : requests_)
         cut(pieces, start, bytes);
 }
 
@@ -168,7 +168,7 @@ void LazyPageMap::move(std::uint64_t from, std::uint64_t to, std::uint64_t bytes
     };
     const std::vector<Piece> waiting = cutWaiting(from, bytes);
     std::vector<std::pair<std::vector<Piece>*, std::vector<Piece>>> coming;
-    for (auto& [number, pieces] : orders_)
+    for (auto& [number, pieces] : requests_)
         coming.emplace_back(&pieces, cut(pieces, from, bytes));
     forget(to, bytes);
     for (const Piece& piece : waiting)
@@ -182,7 +182,7 @@ LazyPageMap LazyPageMap::fork() const {
     LazyPageMap child;
     child.waiting_ = waiting_;
     child.cursor_ = cursor_;
-    for (const auto& [number, pieces] : orders_)
+    for (const auto& [number, pieces] : requests_)
         for (const Piece& piece : pieces)
             child.add(piece);
     return child;
@@ -190,7 +190,7 @@ LazyPageMap LazyPageMap::fork() const {
 
 void LazyPageMap::clear() {
     waiting_.clear();
-    for (auto& [number, pieces] : orders_)
+    for (auto& [number, pieces] : requests_)
         pieces.clear();
 }
 

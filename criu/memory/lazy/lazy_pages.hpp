@@ -10,8 +10,8 @@ namespace criu::memory {
 
 /// Lazy page map of one running process: its missing pages and the locations of their content. A page has its current
 /// address `at`, and its address `source` in the image.
-/// Each page first *waits*. Once a thread takes an order that contains the page, the page is *coming* until it arrives.
-/// Changes by the process (forget(), move(), fork()) apply to waiting and coming pages. Not thread-safe.
+/// Each page first *waits*. Once a thread takes a request that contains the page, the page is *coming* until it
+/// arrives. Changes by the process (forget(), move(), fork()) apply to waiting and coming pages. Not thread-safe.
 class LazyPageMap {
 public:
     /// Range of consecutive pages. `at`: current address. `source`: address of the content in the image.
@@ -22,7 +22,7 @@ public:
         friend bool operator==(const Piece&, const Piece&) = default;
     };
     /// Lazy pages that one thread reads and copies together.
-    struct Order {
+    struct Request {
         std::uint64_t number = 0;
         std::uint64_t source = 0;
         std::uint64_t bytes = 0;
@@ -42,18 +42,18 @@ public:
 
     /// Takes at most `most` bytes of waiting pages that begin with the page of `address`. Returns nullopt if that page
     /// isn't waiting. The next takeNext() continues after the taken pages.
-    [[nodiscard]] std::optional<Order> takeAt(std::uint64_t address, std::uint64_t most);
-    /// Takes the next waiting pages after the last taken order. After the highest address, it continues at the lowest
+    [[nodiscard]] std::optional<Request> takeAt(std::uint64_t address, std::uint64_t most);
+    /// Takes the next waiting pages after the last taken request. After the highest address, it continues at the lowest
     /// one.
-    [[nodiscard]] std::optional<Order> takeNext(std::uint64_t most);
+    [[nodiscard]] std::optional<Request> takeNext(std::uint64_t most);
 
-    /// Returns the current addresses of an order's missing pages. The result is empty if the process has all of them or
-    /// has discarded them.
-    [[nodiscard]] std::vector<Piece> placesOf(std::uint64_t order) const;
-    /// Records that the process now has `bytes` bytes of an order's pages at `at`.
-    void arrived(std::uint64_t order, std::uint64_t at, std::uint64_t bytes);
-    /// Removes an order that is complete.
-    void close(std::uint64_t order) { orders_.erase(order); }
+    /// Returns the current addresses of a request's missing pages. The result is empty if the process has all of them
+    /// or has discarded them.
+    [[nodiscard]] std::vector<Piece> placesOf(std::uint64_t request) const;
+    /// Records that the process now has `bytes` bytes of a request's pages at `at`.
+    void arrived(std::uint64_t request, std::uint64_t at, std::uint64_t bytes);
+    /// Removes a request that is complete.
+    void close(std::uint64_t request) { requests_.erase(request); }
 
     /// Records that the process has discarded pages, such as by madvise(2) or munmap(2).
     void forget(std::uint64_t start, std::uint64_t bytes);
@@ -66,7 +66,7 @@ public:
     void clear();
 
     /// Returns true if no page is waiting or coming.
-    [[nodiscard]] bool complete() const noexcept { return waiting_.empty() && orders_.empty(); }
+    [[nodiscard]] bool complete() const noexcept { return waiting_.empty() && requests_.empty(); }
     [[nodiscard]] std::uint64_t waitingBytes() const noexcept;
 
 private:
@@ -77,13 +77,13 @@ private:
     using Map = std::map<std::uint64_t, Waiting>;
 
     [[nodiscard]] Map::const_iterator find(std::uint64_t address) const noexcept;
-    Order take(const Piece& piece);
+    Request take(const Piece& piece);
     /// Removes a range from the waiting pages. Returns the removed pieces.
     std::vector<Piece> cutWaiting(std::uint64_t start, std::uint64_t bytes);
 
     Map waiting_;
-    std::map<std::uint64_t, std::vector<Piece>> orders_;
-    std::uint64_t nextOrder_ = 1;
+    std::map<std::uint64_t, std::vector<Piece>> requests_;
+    std::uint64_t nextRequest_ = 1;
     std::uint64_t cursor_ = 0;
 };
 

@@ -29,9 +29,9 @@ public:
     /// as many mappings as needed, or for all possible mappings.
     static LateWorkPlan choose(const MmEntry& mm, const PageSource& pages, std::size_t allowed);
 
-    /// Returns the maximum number of mappings that late work can save while criu's memory is mapped, for any content.
+    /// Returns the maximum number of mappings that late work avoids while criu's memory exists, whatever pages contain.
     [[nodiscard]] static std::size_t mostSaved(const MmEntry& mm);
-    /// Returns the minimum number of mappings that late work can save, for any content.
+    /// Returns the minimum number of mappings that late work avoids, whatever pages contain.
     [[nodiscard]] static std::size_t leastSaved(const MmEntry& mm);
 
     [[nodiscard]] LateWork of(const VmaEntry& vma) const noexcept;

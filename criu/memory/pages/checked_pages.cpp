@@ -83,7 +83,7 @@ private:
         const std::uint64_t index = position / kImagePageSize;
         if (index < sums_.size() && checksum_->of(page) == sums_[index])
             return;
-        Error error(0, fmt::format("{}: a page isn't what was written, as its checksum shows", where(position)));
+        Error error(0, fmt::format("{}: a page is damaged: its checksum doesn't match", where(position)));
         error.addHint("restore it from a copy; --no-checksum takes images as they are");
         throw error;
     }

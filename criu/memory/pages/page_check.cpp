@@ -35,7 +35,7 @@ public:
     /// Reports the number of damaged pages that weren't named. Must follow all compare() calls.
     void finish() const {
         if (bad_ > kMostNamed)
-            damaged_(fmt::format("{}: {} more pages aren't what was written", name_, bad_ - kMostNamed));
+            damaged_(fmt::format("{}: {} more pages are damaged", name_, bad_ - kMostNamed));
     }
 
     /// Returns all content that has checksums, in slices. Adds the number of bytes without checksums to `without`.

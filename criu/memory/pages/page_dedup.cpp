@@ -119,10 +119,10 @@ void punchHole(int file, std::uint64_t offset, std::uint64_t bytes) {
 std::uint64_t freeReplacedPages(const ImageDir& images, const std::function<void()>& checkStop) {
     for (const ImageDir* each = images.parent(); each != nullptr; each = each->parent())
         if (each->exists(ImageKind::Signature))
-            fail("the images in {} are signed: with holes they wouldn't be what was signed", each->name());
+            fail("the images in {} are signed: the signature wouldn't match files with holes", each->name());
     for (const ImageDir* each = &images; each != nullptr; each = each->parent())
         if (areEncrypted(*each))
-            fail("the images in {} are encrypted: with holes they wouldn't be what was written", each->name());
+            fail("the images in {} are encrypted: files with holes can't be decrypted", each->name());
     std::uint64_t freed = 0;
     for (const MemoryObject& object : objectsIn(images))
         // Parents matter only for processes and shared memory. Each dump has the complete contents of files and

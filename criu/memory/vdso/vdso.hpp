@@ -44,7 +44,7 @@ public:
     /// Returns the ranges that must stay mapped when criu's other memory is unmapped.
     [[nodiscard]] const RangeSet& present() const noexcept { return present_; }
 
-    /// Returns all ranges that the vDSO occupies after the steps.
+    /// Returns all ranges that the vDSO occupies after the steps of addSteps().
     [[nodiscard]] RangeSet finalPlaces() const;
 
     /// Adds the steps that move or map the vDSO. `parking`: address of a parking room of parkingSize() bytes, which is

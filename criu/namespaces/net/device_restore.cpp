@@ -234,7 +234,7 @@ void DeviceRestore::makeOne(std::span<const DevicesOf> all, const DevicesOf& of,
     if (isMade(device))
         return;
     if (!making_.insert(&device).second)
-        fail("it stands on itself, by way of others");
+        fail("it is below itself, through other devices");
     if (const std::string* const from = movedFrom(device)) {
         moveIn(of, device, *from);
     } else if (device.type == ND_TYPE__VETH) {

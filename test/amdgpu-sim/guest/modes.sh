@@ -1173,7 +1173,7 @@ mode_encrypted() {
     dump_well images --encrypt $keys/stranger.pub --encrypt $keys/recipient.pub --sign $keys/signer.key
     contents_are_hidden images
     refused_restore images "are encrypted"
-    refused_restore images "by somebody else" --decrypt $keys/recipient.key --signed-by $keys/forger.pub
+    refused_restore images "signer isn't the one that" --decrypt $keys/recipient.key --signed-by $keys/forger.pub
     for way in changed cut removed; do
         cp -a "$dir/images" "$dir/images-bad"
         damage_one images-bad 'encrypted-*.img' $way
@@ -1206,7 +1206,7 @@ mode_signed() {
         refused_restore images-bad "$damaged" --signed-by $keys/signer.pub
         rm -rf "$dir/images-bad"
     done
-    refused_restore images "by somebody else" --signed-by $keys/forger.pub
+    refused_restore images "signer isn't the one that" --signed-by $keys/forger.pub
     restore_well images restore --signed-by $keys/signer.pub
     still_works "the restore"
     verify

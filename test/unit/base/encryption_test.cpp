@@ -105,7 +105,7 @@ TEST_CASE("files of encrypted images can't be removed, added, exchanged or taken
         write(dump.path("encrypted-2.img"), content);
         // Threads decrypt both files, and one of them is the first to report damage.
         CHECK_THAT(dump.damage(),
-                   Contains("encrypted-2.img") && Contains("bytes at offset ") && Contains("aren't what was written"));
+                   Contains("encrypted-2.img") && Contains("bytes at offset ") && Contains("don't decrypt"));
     }
     SECTION("for others") {
         std::vector<crypto::SecretKey> stranger;
@@ -177,11 +177,11 @@ TEST_CASE("a list of encrypted files that was cut where one of its pieces ends i
     const auto damage = [&] { return errorOf([&] { decryptImages(directory, key, nullptr, kGoOn); }); };
     CHECK(damage().empty());
     write(path, whole.substr(0, kFirst));
-    CHECK_THAT(damage(), Contains("encrypted-0.img: the 1048592 bytes at offset 0x8 aren't what was written"));
+    CHECK_THAT(damage(), Contains("encrypted-0.img: the 1048592 bytes at offset 0x8 don't decrypt"));
     write(path, whole.substr(0, 8) + whole.substr(kFirst));
-    CHECK_THAT(damage(), Contains("encrypted-0.img") && Contains("aren't what was written"));
+    CHECK_THAT(damage(), Contains("encrypted-0.img") && Contains("don't decrypt"));
     write(path, whole + whole.substr(kFirst));
-    CHECK_THAT(damage(), Contains("encrypted-0.img") && Contains("aren't what was written"));
+    CHECK_THAT(damage(), Contains("encrypted-0.img") && Contains("don't decrypt"));
 }
 
 TEST_CASE("a forged head of encrypted images is refused") {
@@ -350,7 +350,7 @@ TEST_CASE("encrypted images authenticate the id of their parent") {
         without.has_parent = 0;
         const std::vector<std::byte> image = imageOf(ImageKind::Encryption, without.base);
         write(path, std::string(reinterpret_cast<const char*>(image.data()), image.size()));
-        CHECK_THAT(errorOf([&] { (void)DumpKey(from, identities); }), Contains("it isn't what was written"));
+        CHECK_THAT(errorOf([&] { (void)DumpKey(from, identities); }), Contains("it is damaged or changed"));
     }
 }
 
@@ -373,9 +373,8 @@ TEST_CASE("the stored key of a dump decrypts the requested part of its images an
     forged.back() ^= std::byte{1};
     CHECK(DumpKey::isKept(from, forged));
     CHECK_THAT(errorOf([&] { (void)DumpKey(from, DumpKey::Kept(forged)); }),
-               Contains("encryption.img") && Contains("it isn't what was written"));
-    CHECK_THAT(errorOf([&] { (void)DumpKey(from, DumpKey::Kept(keptOfOther)); }),
-               Contains("it isn't what was written"));
+               Contains("encryption.img") && Contains("it is damaged or changed"));
+    CHECK_THAT(errorOf([&] { (void)DumpKey(from, DumpKey::Kept(keptOfOther)); }), Contains("it is damaged or changed"));
 
     TemporaryDir target;
     const ImageDir to = target.images();
@@ -400,7 +399,7 @@ TEST_CASE("the stored key of a dump decrypts the requested part of its images an
     std::string pagemap = contentOf(folder.path() + "/encrypted-2.img");
     pagemap.back() = static_cast<char>(pagemap.back() ^ 1);
     write(folder.path() + "/encrypted-2.img", pagemap);
-    CHECK_THAT(errorOf(take), Contains("encrypted-2.img (pagemap-7.img)") && Contains("aren't what was written"));
+    CHECK_THAT(errorOf(take), Contains("encrypted-2.img (pagemap-7.img)") && Contains("don't decrypt"));
 }
 
 TEST_CASE("what a page server has written of a dump goes with that dump only, and has to be there") {
@@ -454,7 +453,7 @@ TEST_CASE("what a page server has written of a dump goes with that dump only, an
         changed.apart = 0;
         const std::vector<std::byte> image = imageOf(ImageKind::Encryption, changed.base);
         write(path, std::string(reinterpret_cast<const char*>(image.data()), image.size()));
-        CHECK_THAT(errorOf([&] { (void)DumpKey(from, identities); }), Contains("it isn't what was written"));
+        CHECK_THAT(errorOf([&] { (void)DumpKey(from, identities); }), Contains("it is damaged or changed"));
     }
     Encrypted whole;
     fs::copy_file(folder.path() + "/encrypted-pages-1.img", whole.path("encrypted-pages-1.img"));

@@ -149,7 +149,7 @@ TEST_CASE("each byte of each image that changes is found before anything is made
 TEST_CASE("errors about a damaged image have its name and the offset") {
     const Dump dump;
     dump.flip("fs-7.img", 9);
-    CHECK_THAT(dump.damage(), Contains("fs-7.img: the ") && Contains("bytes at offset 0x0 aren't what was written"));
+    CHECK_THAT(dump.damage(), Contains("fs-7.img: the ") && Contains("bytes at offset 0x0 are damaged"));
     dump.flip("fs-7.img", 9);
     REQUIRE(::truncate(dump.path("fs-7.img").c_str(), 5) == 0);
     CHECK_THAT(dump.damage(), Contains("fs-7.img: it has 5 bytes, but"));
@@ -232,7 +232,7 @@ TEST_CASE("content that has become a hole is damaged, and isn't compared if that
     REQUIRE(::truncate(dump.path("pages-1.img").c_str(), 0) == 0);
     REQUIRE(::truncate(dump.path("pages-1.img").c_str(), static_cast<off_t>(dump.content.size())) == 0);
     CHECK_THAT(test::errorOf([&] { (void)dump.load(0, kImagePageSize); }),
-               Contains("pages-1.img at offset 0x0: a page isn't what was written"));
+               Contains("pages-1.img at offset 0x0: a page is damaged"));
     CHECK(dump.load(0, kImagePageSize, false) == std::vector<std::byte>(kImagePageSize));
     CHECK_NOTHROW(dump.load(kImagePageSize, kImagePageSize));
 }

@@ -50,7 +50,7 @@ TEST_CASE("pages that wait can be looked at without being taken") {
     CHECK(pages.waitingBytes() == 9 * kPage);
 }
 
-TEST_CASE("orders continue behind the last wanted page, and wrap around to the beginning") {
+TEST_CASE("requests continue behind the last wanted page, and wrap around to the beginning") {
     LazyPageMap pages = tenPages();
     const auto wanted = pages.takeAt(0x15123, 2 * kPage);
     REQUIRE(wanted);
@@ -64,15 +64,15 @@ TEST_CASE("orders continue behind the last wanted page, and wrap around to the b
     CHECK(pages.waitingBytes() == 0);
 }
 
-TEST_CASE("orders are complete when all of their pages have arrived") {
+TEST_CASE("requests are complete when all of their pages have arrived") {
     LazyPageMap pages = tenPages();
-    const auto order = pages.takeNext(3 * kPage);
-    pages.arrived(order->number, 0x10000, kPage);
-    CHECK(pages.placesOf(order->number) == std::vector<Piece>{{0x11000, 2 * kPage, 0x11000}});
+    const auto request = pages.takeNext(3 * kPage);
+    pages.arrived(request->number, 0x10000, kPage);
+    CHECK(pages.placesOf(request->number) == std::vector<Piece>{{0x11000, 2 * kPage, 0x11000}});
     CHECK(pages.stateOf(0x10000) == RangeState::Unknown);
-    pages.arrived(order->number, 0x11000, 2 * kPage);
-    CHECK(pages.placesOf(order->number).empty());
-    pages.close(order->number);
+    pages.arrived(request->number, 0x11000, 2 * kPage);
+    CHECK(pages.placesOf(request->number).empty());
+    pages.close(request->number);
     CHECK_FALSE(pages.complete());
     pages.forget(0, 0x100000);
     CHECK(pages.complete());
@@ -80,9 +80,9 @@ TEST_CASE("orders are complete when all of their pages have arrived") {
 
 TEST_CASE("what a process gives up is forgotten, whether it waits or is coming") {
     LazyPageMap pages = tenPages();
-    const auto order = pages.takeAt(0x10000, 4 * kPage);
+    const auto request = pages.takeAt(0x10000, 4 * kPage);
     pages.forget(0x12000, 4 * kPage);
-    CHECK(pages.placesOf(order->number) == std::vector<Piece>{{0x10000, 2 * kPage, 0x10000}});
+    CHECK(pages.placesOf(request->number) == std::vector<Piece>{{0x10000, 2 * kPage, 0x10000}});
     CHECK(pages.stateOf(0x15000) == RangeState::Unknown);
     CHECK(pages.stateOf(0x16000) == RangeState::Waiting);
     CHECK(pages.waitingBytes() == 4 * kPage);
@@ -91,9 +91,9 @@ TEST_CASE("what a process gives up is forgotten, whether it waits or is coming")
 TEST_CASE("moved pages keep their content, and replace earlier pages") {
     LazyPageMap pages = tenPages();
     pages.add({0x50000, 4 * kPage, 0x50000});
-    const auto order = pages.takeAt(0x12000, kPage);
+    const auto request = pages.takeAt(0x12000, kPage);
     pages.move(0x11000, 0x51000, 3 * kPage);
-    CHECK(pages.placesOf(order->number) == std::vector<Piece>{{0x52000, kPage, 0x12000}});
+    CHECK(pages.placesOf(request->number) == std::vector<Piece>{{0x52000, kPage, 0x12000}});
     CHECK(pages.stateOf(0x11000) == RangeState::Unknown);
     CHECK(pages.takeAt(0x51000, kPage)->source == 0x11000);
     CHECK(pages.takeAt(0x53000, 4 * kPage)->source == 0x13000);
@@ -116,8 +116,8 @@ TEST_CASE("pages may be moved by more than 2 GiB, and a piece may be longer") {
 
 TEST_CASE("a child waits for pages that its parent has ordered") {
     LazyPageMap pages = tenPages();
-    const auto order = pages.takeAt(0x12000, 2 * kPage);
-    pages.arrived(order->number, 0x12000, kPage);
+    const auto request = pages.takeAt(0x12000, 2 * kPage);
+    pages.arrived(request->number, 0x12000, kPage);
     LazyPageMap child = pages.fork();
     CHECK(child.waitingBytes() == 9 * kPage);
     CHECK(child.stateOf(0x12000) == RangeState::Unknown);

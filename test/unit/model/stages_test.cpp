@@ -104,7 +104,7 @@ TEST_CASE("a terminal's master goes to the first listener that takes it; none is
     CHECK(client.taken.get() == null);
     CHECK_FALSE(second.taken);
     CHECK_THROWS_WITH(StageListeners({&scripts}).handOverOrphanMaster(std::move(client.taken)),
-                      Contains("nobody takes the master"));
+                      Contains("no client takes the master"));
 }
 
 TEST_CASE("device subsystems that want to be told are, behind the others") {

@@ -282,8 +282,10 @@ FownEntry* FileCollector::owner(const files::OpenFd& file) {
     FownEntry* const owner = files::readOwner(file.copy.get(), arena_);
     files::translateOwner(*owner, ids(), pids_);
     if (owner->pid != 0 && !pids_.sees(file.pid, TreePid(static_cast<pid_t>(owner->pid))))
-        fail("the signal owner of {} isn't in the pid namespace of who has it, which can't be dumped yet",
-             file.describe());
+        fail(
+            "the signal owner of {} isn't in the pid namespace of the process that has the file open, which can't be "
+            "dumped yet",
+            file.describe());
     return owner;
 }
 

@@ -41,8 +41,8 @@ Identity identityOf(FrozenTask& task, const kernel::TaskStatus& status) {
             status.uid.real, status.gid.real};
 }
 
-/// Zombie for the check of all threads of one identity. Threads in a Landlock domain may not inspect it. Without
-/// zombie, `obstacle` is the reason.
+/// Zombie that criu creates for all threads with equal namespaces and user ids. A thread in a Landlock domain may not
+/// inspect it. `obstacle`: reason why criu couldn't create it.
 struct LandlockClone {
     std::optional<Zombie> zombie;
     std::string obstacle;
@@ -140,7 +140,7 @@ void LandlockCheck::Part::requireOutsideDomain(FrozenTask& task, compel::Tracee&
             Error error(0,
                         fmt::format("{} is in a Landlock domain, which can't be dumped",
                                     thread.tid() == task.pid().value ? "it" : fmt::format("thread {}", thread.tid())));
-            error.addHint("the kernel tells nobody the rules of a domain, so a restored process would be free of them");
+            error.addHint("the kernel doesn't show the rules of a domain, so a restored process would lack them");
             throw error;
         }
         why = fmt::format("it may not look into process {} of its user: {}", number,

@@ -118,7 +118,7 @@ struct Registers {
     /// setEntry() also work for such a thread and switch it to 64-bit code.
     [[nodiscard]] bool isNative() const noexcept { return raw.cs == codeSegment64; }
 
-    /// Numbers in 32-bit code of the system calls that compel/src/interrupted_call.cpp lists
+    /// System calls of the list in compel/src/interrupted_call.cpp, by their 32-bit numbers
     /// (arch/x86/entry/syscalls/syscall_32.tbl of Linux).
     static constexpr std::int64_t interruptedCompatCalls[] = {
         3,    // read
