@@ -386,7 +386,7 @@ TEST_CASE("the stored key of a dump decrypts the requested part of its images an
     CHECK_THROWS(key.keepPages(forged));
     Encrypted alone;  // images without a child dump
     const ImageDir withoutBonds = alone.images.images();
-    CHECK_THAT(errorOf([&] { (void)DumpKey(withoutBonds, DumpKey::Kept(kept)); }), Contains("nothing builds on such"));
+    CHECK_THAT(errorOf([&] { (void)DumpKey(withoutBonds, DumpKey::Kept(kept)); }), Contains("doesn't add to such"));
     const auto take = [&] { decryptImages(from, key, nullptr, kGoOn, DecryptedPart::Records); };
     CHECK(errorOf(take).empty());
     const std::string pages = folder.path() + "/encrypted-1.img";

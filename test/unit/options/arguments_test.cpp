@@ -135,7 +135,7 @@ TEST_CASE("what encrypted and signed images don't go with is refused") {
         for (const char* const other : {"--auto-dedup", "--stream"})
             CHECK_THROWS_WITH(validated({"dump", "-t", "5", name, other}), Contains("exclude each other"));
     }
-    CHECK_THROWS_WITH(validated({"dump", "-t", "5", "--sign=key", "--page-server", "--tls"}), Contains("nobody signs"));
+    CHECK_THROWS_WITH(validated({"dump", "-t", "5", "--sign=key", "--page-server", "--tls"}), Contains("doesn't sign its pages"));
     for (const char* const command : {"dump", "pre-dump"}) {
         CHECK_THROWS_WITH(validated({command, "-t", "5", "--encrypt=key", "--page-server"}), Contains("need --tls"));
         CHECK_NOTHROW(validated({command, "-t", "5", "--encrypt=key", "--page-server", "--tls"}));
@@ -169,7 +169,7 @@ TEST_CASE("what encrypted and signed images don't go with is refused") {
     const Words remote{"lazy-pages", "--page-server", "--address=there", "--port=7", "--decrypt=key"};
     CHECK_NOTHROW(validated(remote));
     CHECK_THROWS_WITH(validated({"lazy-pages", "--page-server", "--address=there", "--port=7", "--signed-by=key"}),
-                      Contains("nobody has signed"));
+                      Contains("has no signature"));
 }
 
 TEST_CASE("what can't go through a stream is refused with it") {
