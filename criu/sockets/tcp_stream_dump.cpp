@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "criu/base/error.hpp"
@@ -27,6 +28,7 @@ struct Queues {
     std::vector<std::byte> received;
     std::vector<std::byte> toSend;
     TcpInfo info;
+    std::optional<tcp_repair_window> window;  ///< unset before Linux 4.8
 };
 
 std::uint32_t ask(int socket, unsigned long request, const char* what) {
@@ -75,7 +77,18 @@ void refuseOutOfBand(int socket, const SkOptsEntry& options) {
         fail("out-of-band data (MSG_OOB) waits in it, which can't be dumped");
 }
 
-/// Reads both queues and their lengths. Returns false if a queue has changed during the call.
+/// Returns the windows of a connection; nullopt before Linux 4.8.
+std::optional<tcp_repair_window> readWindow(int socket) {
+    tcp_repair_window window{};
+    socklen_t size = sizeof(window);
+    if (::getsockopt(socket, IPPROTO_TCP, TCP_REPAIR_WINDOW, &window, &size) == 0)
+        return window;
+    if (errno != ENOPROTOOPT)
+        failErrno("read the window of a TCP connection");
+    return std::nullopt;
+}
+
+/// Reads both queues, their lengths and the windows. Returns false if a queue has changed during the call.
 bool readQueues(int socket, Queues& out) {
     out.info = readTcpInfo(socket);
     const TcpState state = out.info.state;
@@ -92,11 +105,15 @@ bool readQueues(int socket, Queues& out) {
     out.receiveEnd = sequence(socket);
     if (!peek(socket, inQueue, out.received))
         return false;
-    const bool stable = sequence(socket) == out.receiveEnd;
     chooseQueue(socket, RepairQueue::Send);
     out.sendEnd = sequence(socket);
     if (!peek(socket, outQueue, out.toSend))
         return false;
+    // Reads the windows between two looks at the receive queue: a restore sets them together, and the kernel refuses a
+    // window that begins behind the queue's end.
+    out.window = readWindow(socket);
+    chooseQueue(socket, RepairQueue::Receive);
+    const bool stable = sequence(socket) == out.receiveEnd;
     return stable && readTcpInfo(socket).state == state && ask(socket, SIOCINQ, "a receive queue") == inQueue;
 }
 
@@ -140,14 +157,7 @@ private:
     int before_ = kOff;
 };
 
-void readWindow(int socket, TcpStreamEntry& out) {
-    tcp_repair_window window{};
-    socklen_t size = sizeof(window);
-    if (::getsockopt(socket, IPPROTO_TCP, TCP_REPAIR_WINDOW, &window, &size) != 0) {
-        if (errno == ENOPROTOOPT)
-            return;  // a kernel before 4.8 doesn't have TCP_REPAIR_WINDOW
-        failErrno("read the window of a TCP connection");
-    }
+void setWindow(const tcp_repair_window& window, TcpStreamEntry& out) {
     out.has_snd_wl1 = out.has_snd_wnd = out.has_max_window = out.has_rcv_wnd = out.has_rcv_wup = 1;
     out.snd_wl1 = window.snd_wl1;
     out.snd_wnd = window.snd_wnd;
@@ -199,7 +209,8 @@ TcpState dumpTcpStream(const TcpRepair& socket, const InetSkEntry& entry, const 
         stream.has_timestamp = 1;
         stream.timestamp = readNumber(fd, TCP_TIMESTAMP, "the clock");
     }
-    readWindow(fd, stream);
+    if (queues.window)
+        setWindow(*queues.window, stream);
 
     ImageWriter image = images.create(ImageKind::TcpStream, entry.ino);
     image.write(stream);

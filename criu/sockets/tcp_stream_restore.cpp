@@ -65,6 +65,11 @@ std::uint32_t usableSegment(const TcpStreamEntry& stream) {
     return std::clamp(size, kSmallestSegment, kLargestSegment);
 }
 
+/// Returns the sequence number that comes first. Sequence numbers wrap around.
+std::uint32_t lower(std::uint32_t one, std::uint32_t other) noexcept {
+    return static_cast<std::int32_t>(one - other) < 0 ? one : other;
+}
+
 void setSequence(int socket, RepairQueue queue, std::uint32_t value) {
     chooseQueue(socket, queue);
     sys(::setsockopt(socket, IPPROTO_TCP, TCP_QUEUE_SEQ, &value, sizeof(value)), "set a sequence number");
@@ -204,11 +209,15 @@ void TcpStreamRestore::setWindow(int socket, std::uint32_t sendWindow, std::uint
     if (stream_->has_snd_wnd == 0)
         return;
     tcp_repair_window window{};
-    window.snd_wl1 = stream_->snd_wl1;
     window.snd_wnd = sendWindow;
     window.max_window = stream_->max_window;
     window.rcv_wnd = stream_->rcv_wnd + finsAhead;
-    window.rcv_wup = stream_->rcv_wup - finsAhead;
+    // CRIU 4.2 reads the windows after the queue, so that its image may have data in the window that the queue lacks.
+    window.rcv_wup = lower(stream_->rcv_wup, stream_->inq_seq) - finsAhead;
+    // The kernel refuses a segment of the last window update (snd_wl1) behind the receive window
+    // (tcp_repair_set_window()). A socket that ran out of memory can have one, because Linux 6.6 and later shrink its
+    // window (tcp_select_window()). A lower number only lets the kernel accept more window updates.
+    window.snd_wl1 = lower(stream_->snd_wl1, receiveEnd() + window.rcv_wnd);
     sys(::setsockopt(socket, IPPROTO_TCP, TCP_REPAIR_WINDOW, &window, sizeof(window)),
         "set the window of a TCP connection");
 }

@@ -135,7 +135,8 @@ TEST_CASE("what encrypted and signed images don't go with is refused") {
         for (const char* const other : {"--auto-dedup", "--stream"})
             CHECK_THROWS_WITH(validated({"dump", "-t", "5", name, other}), Contains("exclude each other"));
     }
-    CHECK_THROWS_WITH(validated({"dump", "-t", "5", "--sign=key", "--page-server", "--tls"}), Contains("doesn't sign its pages"));
+    CHECK_THROWS_WITH(validated({"dump", "-t", "5", "--sign=key", "--page-server", "--tls"}),
+                      Contains("doesn't sign its pages"));
     for (const char* const command : {"dump", "pre-dump"}) {
         CHECK_THROWS_WITH(validated({command, "-t", "5", "--encrypt=key", "--page-server"}), Contains("need --tls"));
         CHECK_NOTHROW(validated({command, "-t", "5", "--encrypt=key", "--page-server", "--tls"}));
