@@ -45,7 +45,7 @@ struct PlacedVma {
 /// so both memories exist beside each other. criu creates each mapping at its final address if that address is free. If
 /// it is occupied, the restorer's program moves the mapping after criu's memory is unmapped.
 ///
-/// A child inherits the half-built memory by fork, so that pages are again shared copy-on-write as they were at the
+/// A child inherits the half-built memory by fork, so that it again shares pages copy-on-write that were shared at the
 /// dump. The child uses inherited mappings that equal its own, and writes only pages that differ. Pages that no other
 /// process shared at the dump are filled after the children are created.
 class AddressSpace {

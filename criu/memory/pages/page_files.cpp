@@ -76,8 +76,8 @@ private:
         else
             for (const PageRun& run : runs)
                 pagemap_.add(run.address, run.bytes / kImagePageSize, run.flags);
-        // Sets the final sizes of the files. A file may still be shorter (zero pages at its end are a hole) or longer
-        // (for writes through a mapping).
+        // Sets the file sizes for all runs until now: writes through a mapping need the size, and zero pages at the end
+        // of a file become a hole.
         for (std::size_t index = 0; index < files_.size(); ++index)
             files_[index]->resize(stripes_.sizeOf(index, contentSize));
     }

@@ -37,8 +37,7 @@
 namespace criu::engine {
 namespace {
 
-/// Returns start, end, flags and status of all mappings with private pages. Serves to compare the mappings of an early
-/// dump and of the dump after it.
+/// Returns start, end, flags and status of all mappings with private pages, to compare the dump with an early dump.
 std::vector<std::array<std::uint64_t, 4>> privateMemory(const memory::DumpedMemory& memory) {
     std::vector<std::array<std::uint64_t, 4>> found;
     for (const memory::DumpedVma& vma : memory.vmas)
@@ -171,9 +170,8 @@ bool DumpMemory::Work::isSmall(const Item& item) {
     return bytes < memory::kWorthThreads;
 }
 
-/// Throws Error if another process has killed the item's clone: the kernel then has removed the clone's pages, and a
-/// read doesn't report that they are missing. `reason`: text of the failure that the end of the clone has caused; empty
-/// without a failure.
+/// Throws Error if another process has killed the item's clone: the kernel has removed its pages, but a read doesn't
+/// fail. `reason`: text of the failure that the end of the clone has caused; empty without a failure.
 void DumpMemory::Work::requireClone(const Item& item, std::string_view reason) {
     if (!item.clone || isStopped(*item.clone))
         return;
@@ -303,9 +301,8 @@ void DumpMemory::Work::run(const model::IdMap& owners, Amounts& amounts, StopReq
             takeOver(item, written->second, mover, amounts);
             continue;
         }
-        // Finds the lazy areas here in the tracer, because only the tracer may read registers; dumpPages() runs in
-        // other threads. A process with rings has no lazy areas, because the kernel uses the rings' memory before lazy
-        // pages arrive.
+        // Reads registers, and so must run in the tracer; dumpPages() runs in other threads. A process with rings has
+        // no lazy areas, because the kernel uses the rings' memory before lazy pages arrive.
         if (inputs_.options.lazyPages && !item.task->hasRings)
             item.staying = lazyAreasAtSource(*item.task, item.memory, *item.mm);
         if (inputs_.options.background && (item.clone = snapshots_.take(*item.task, item.vmas, item.memory)))
