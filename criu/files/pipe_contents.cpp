@@ -71,8 +71,8 @@ std::vector<std::byte> PipeContentsDump::peek(int readEnd, std::size_t waiting, 
         failErrno("copy {} bytes that wait in a pipe", waiting);
     if (static_cast<std::size_t>(copied) != waiting)
         fail("only {} of {} bytes that wait in a pipe could be copied", copied, waiting);
-    // Appends one byte as an end mark. The read after it shows what was last: it continues after plain bytes, but stops
-    // at the end of a packet.
+    // Appends one byte as an end mark. The next read shows how the content ends: a read continues after plain bytes,
+    // but stops at the end of a packet.
     const bool marked = ::write(scratchWrite_.get(), "", 1) == 1;
     std::vector<std::byte> content(waiting + 1);
     std::size_t have = 0;
