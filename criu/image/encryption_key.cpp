@@ -230,7 +230,7 @@ SecretBytes DumpKey::macKey(std::uint32_t version) const {
     return made;
 }
 
-/// Throws Error if the MAC is wrong: somebody without the dump key wrote or changed encryption.img.
+/// Throws Error if the MAC is wrong: a program without the dump key wrote or changed encryption.img.
 void DumpKey::requireMade(const Head& head) const {
     if (head.id != id_ || !symmetric_.isMac(macKey(head.version).bytes(),
                                             authenticated(id_, head.bonds, head.recipients, head.version), head.mac))

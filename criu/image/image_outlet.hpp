@@ -22,7 +22,7 @@ public:
         virtual ~File() = default;
         File(const File&) = delete;
         File& operator=(const File&) = delete;
-        /// Writes bytes at an offset of the file. Ranges that nobody writes read as zeroes. If inOrder() is false,
+        /// Writes bytes at an offset of the file. Ranges without writes read as zeroes. If inOrder() is false,
         /// several threads may write different ranges at the same time. Throws Error.
         virtual void write(std::uint64_t offset, std::span<const std::byte> bytes) = 0;
         /// Completes the file with a size in bytes. Throws Error. Without this call, the file is incomplete.

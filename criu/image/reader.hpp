@@ -18,7 +18,7 @@ namespace criu {
 
 /// Reader of an image. An image consists of magics and records: a 32-bit size and a protobuf message. Payload follows
 /// some records. The reader reads a small file by one read(2). Only one thread may use a reader. Content is untrusted:
-/// the reader throws Error for each inconsistency; the error names file, record and offset. Nobody may use the reader
+/// the reader throws Error for each inconsistency; the error names file, record and offset. The reader is unusable
 /// after an error. It allocates at most the size of the file, or kMaxRecordSize for a pipe.
 class ImageReader {
 public:
