@@ -119,7 +119,7 @@ namespace {
 
 /// Returns the thread's flags, PF_* of the kernel's <linux/sched.h>. Returns nothing if they can't be read.
 std::optional<unsigned> threadFlags(pid_t tid) {
-    constexpr std::size_t flagsField = 6;  // index of the flags in the fields behind the name (proc_pid_stat(5))
+    constexpr std::size_t flagsField = 6;  // index of the flags in the fields after the name (proc_pid_stat(5))
     // Reads the file below task/. For /proc/TID/stat, the kernel would add up the times of all threads, which takes
     // seconds for thousands of threads.
     const auto text = readWholeFile(join("/proc/", tid, "/task/", tid, "/stat"));

@@ -59,7 +59,7 @@ struct MemoryRange {
 /// Calls `visit` for each mapping in the order of addresses, until `visit` returns false.
 void visitMappings(pid_t pid, const std::function<bool(const MemoryRange&)>& visit);
 
-/// Returns the content of a file in /proc; nothing if it can't be read.
+/// Returns the content of a file in /proc; nullopt if criu can't read the file.
 std::optional<std::string> readWholeFile(const std::string& path);
 
 }  // namespace compel

@@ -54,7 +54,7 @@ private:
     SeizeOptions before_;
 };
 
-/// Returns the address of the system call instruction from which the thread returns. Returns nothing if the memory
+/// Returns the address of the system call instruction from which the thread returns. Returns nullopt if the memory
 /// doesn't contain this instruction any more.
 std::optional<RemoteAddress> instructionUsed(const Tracee& thread) {
     const RemoteAddress instruction = thread.registers().ip() - syscallInstructionBytes.size();

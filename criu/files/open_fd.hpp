@@ -68,7 +68,8 @@ struct OpenFd {
     /// Result of FileKindDump::prepare(), or null.
     ProtobufCMessage* prepared = nullptr;
     bool served = false;  ///< true if the file is on a userspace file system (FUSE)
-    /// True if the file is in the queue of a socket; `pid` and `fd` are then those of criu's copy.
+    /// True if the file is in the queue of a socket. criu then has a copy of the descriptor; `pid` and `fd` belong to
+    /// this copy.
     bool inFlight = false;
     kernel::FdInfo info;  ///< position, flags, mount id, and lines of the fd kind in fdinfo
 

@@ -23,8 +23,8 @@ constexpr std::array<const char*, kFdKeys> kKeyNames = {
     "images",        "log",          "control",   "namespaces", "mounts",  "control groups", "shared memory",
     "deleted files", "--inherit-fd", "terminals", "devices",    "usernsd", "store"};
 
-/// Scope that holds a robust mutex. If a process dies while it holds the mutex, the next process gets it. The protected
-/// state is consistent even then, because each change of it is one system call.
+/// Scope in which the calling thread has locked a robust mutex. If a process dies with the mutex locked, the next
+/// process gets the mutex. The protected state is consistent even then, because each change of it is one system call.
 class Locked {
 public:
     explicit Locked(pthread_mutex_t& mutex) : mutex_(mutex) {
@@ -142,8 +142,7 @@ UniqueFd FdStore::get(Id id) const {
     const Locked lock(shared.mutex);
     if (id.value >= shared.count)
         fail("descriptor {} was never stored", id.value);
-    // Takes the lock even to read, because all processes share the socket, and with it the peek offset (socket(7),
-    // SO_PEEK_OFF).
+    // Reading also needs the lock, because all processes share the socket and its peek offset (socket(7), SO_PEEK_OFF).
     const int offset = static_cast<int>(id.value);
     sys(::setsockopt(queue_.get(), SOL_SOCKET, SO_PEEK_OFF, &offset, sizeof(offset)), "look for stored descriptor {}",
         id.value);

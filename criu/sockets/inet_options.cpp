@@ -309,7 +309,7 @@ bool isEarly(const Row& row) {
     return row.when == When::Early || row.when == When::NotConnected;
 }
 
-/// True if the option is restored for sockets in this state. `connected`: the socket is a connection.
+/// True if a restore sets the option for sockets in this state. `connected`: the socket is a connection.
 bool fits(const Row& row, bool connected) {
     return row.when == When::NotConnected ? !connected : row.when != When::Lowered || connected;
 }

@@ -223,8 +223,8 @@ bool NetworkLock::hasTable() const {
     return tables.find(table() + '\n') != std::string::npos;
 }
 
-/// True if the table of makePermanent() exists. With the method iptables, this table is left if criu was killed before
-/// it could replace the table by iptables rules.
+/// True if the table of makePermanent() exists. With the method iptables, criu replaces this table by iptables rules,
+/// unless it is killed before that.
 bool NetworkLock::hasOldTable() const {
     return kernel::Nftables::available() && hasTable();
 }

@@ -63,8 +63,8 @@ public:
         : lock_(lock), externalSockets_(externalSockets), remaps_(remaps) {}
 
     void add(UnixSocket& socket) { sockets_.push_back(&socket); }
-    /// True if the restore of the group binds sockets to paths or looks up paths. Only one process may do so at a time
-    /// (ProcessLock).
+    /// True if the restore of the group binds sockets to paths or looks up paths. Only one process at a time may do
+    /// this (ProcessLock).
     [[nodiscard]] bool usesPaths() const;
 
     [[nodiscard]] std::string describe() const override;

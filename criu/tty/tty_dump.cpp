@@ -164,7 +164,8 @@ void TtyDump::findSession(Terminal& terminal, const model::TreePids& pids) const
         return;
     TtyInfoEntry& info = *terminal.info;
     const Terminal* const master = terminal.role == Role::PtyMaster ? &terminal : masterOf(terminal);
-    if (master != nullptr) {  // by the master, because the kernel reports session and foreground group only there
+    // The query uses the master, because the kernel reports session and foreground group only there.
+    if (master != nullptr) {
         const HostPid session(kernel::sessionOfPty(master->fd.get()).value_or(0));
         const HostPid foreground(kernel::foregroundOfPty(master->fd.get()).value_or(0));
         info.sid = static_cast<std::uint32_t>(pids.inside(session).value);

@@ -49,7 +49,7 @@ public:
     virtual void finish(files::RestoredTree&) {}
 };
 
-/// Makes the restore half of a pseudoterminal. `lock`: lock that a process holds while it allocates a pty number.
+/// Creates the restore half of a pseudoterminal. `lock`: lock that a process locks while it allocates a pty number.
 /// `handOver`: if true, a slave whose master isn't in the images gets a new master, and criu passes this master to the
 /// client.
 std::shared_ptr<RestoredTerminal> makeRestoredPty(const TtyImages& images, const ProcessLock& lock,

@@ -25,7 +25,7 @@ public:
     /// Adds those contexts of the calling thread that the error doesn't have yet. Use it before you throw an error
     /// again that was created in another thread or scope.
     Error& addLiveContexts();
-    /// Adds advice for the user, which what() shows behind the message.
+    /// Adds advice for the user. what() returns it after the message.
     Error& addHint(std::string_view hint);
 
     /// Returns the contexts from the outermost to the innermost, and the message, for instance "process 7 (sleep): fd

@@ -89,8 +89,8 @@ private:
         sys(::epoll_ctl(events_.get(), EPOLL_CTL_ADD, fd, &event), "watch fd {}", fd);
     }
 
-    /// Removes a descriptor from the epoll instance. close(2) doesn't remove it, because the watchdog process holds a
-    /// copy.
+    /// Removes a descriptor from the epoll instance. close(2) alone wouldn't remove it, because the watchdog process
+    /// has a copy of the descriptor.
     void unwatch(int fd) noexcept { (void)::epoll_ctl(events_.get(), EPOLL_CTL_DEL, fd, nullptr); }
 
     void addContent() {

@@ -88,9 +88,9 @@ void endFirst(FrozenTask& task, Log& log) {
             task.describe());
 }
 
-/// Sends SIGKILL to all processes except the root, so that they end in parallel. One kill after the other took a tenth
-/// of the time of a dump of many small processes. Does nothing if the tree has several pid namespaces, because their
-/// processes must end in order.
+/// Sends SIGKILL to all processes except the root, so that they end in parallel. If each one ended before the next
+/// SIGKILL, this would take a tenth of the time of a dump of many small processes. Does nothing if the tree has several
+/// pid namespaces, because their processes must end in order.
 void beginEnds(FrozenTree& tree, const std::vector<FrozenTask*>& tasks) {
     const std::size_t level = levelOf(*tree.tasks().front());
     if (std::any_of(tasks.begin(), tasks.end(), [&](const FrozenTask* task) { return levelOf(*task) != level; }))
@@ -105,8 +105,8 @@ void beginEnds(FrozenTree& tree, const std::vector<FrozenTask*>& tasks) {
 bool killTree(FrozenTree& tree, Log& log) {
     const std::vector<FrozenTask*> order = inOrderOfEnds(tree);
     std::vector<FrozenTask*> ordinary;
-    // Makes the kernel kill all processes if criu is killed. The steps below take long, and without this some processes
-    // could survive the others.
+    // Makes the kernel kill all processes if criu is killed during the following slow steps. Otherwise some processes
+    // could survive while others are dead.
     for (FrozenTask* const task : order)
         dieWithCriu(*task);
     std::copy_if(order.begin(), order.end(), std::back_inserter(ordinary),

@@ -66,9 +66,9 @@ struct Shared {
     const char* what;
 };
 
-/// Refuses a tree that shares objects with outside processes. An outside process isn't frozen, so that it could change
-/// memory and code that criu uses in the tree; and a restore would give the tree a separate object. Checks all
-/// processes that criu sees and may compare by kcmp(2).
+/// Refuses a tree that shares objects with outside processes. An outside process isn't frozen, so it could change
+/// memory and code that criu uses in the tree. A restore would give the tree separate objects. Checks all processes
+/// that criu can find and compare by kcmp(2).
 void refuseSharedOutside(FrozenTree& tree, std::span<const Shared> shared) {
     const auto own = static_cast<int>(::getpid());
     for (const int number : kernel::ProcDir().processes()) {

@@ -38,8 +38,8 @@ void linkParentImages(Run& run, ImageDir& images);
 /// no daemon exists.
 [[nodiscard]] EncryptedParent takeEncryptedParent(Run& run, ImageDir& place, WpTrackerLink* tracking);
 
-/// Returns the key that the WP tracker daemon holds for the next dump. It decrypts the records of this dump, but not
-/// the pages. `key`: key of this dump, with encryption links.
+/// Returns the key that the WP tracker daemon keeps for the next dump. This key decrypts the records of this dump, but
+/// not the pages. `key`: key of this dump, with encryption links.
 [[nodiscard]] std::shared_ptr<crypto::SecretBytes> keptKey(const DumpKey& key,
                                                            std::span<const crypto::PublicKey> recipients);
 

@@ -161,8 +161,8 @@ bool takeCompletion(const UniqueFd& reports, LazyProcesses& processes) {
     return true;
 }
 
-/// Waits in the watchdog process for the end of the worker. The watchdog process holds copies of all userfaultfds,
-/// because the kernel resolves faults with zeroes as soon as the last descriptor of a userfaultfd is closed.
+/// Waits in the watchdog process for the end of the worker. The watchdog process has copies of all userfaultfds. When
+/// the last descriptor of a userfaultfd is closed, the kernel resolves faults with zeroes.
 int watch(Run& run, pid_t worker, UniqueFd reports, LazyProcesses& processes) {
     const kernel::PidFd process(worker);
     bool passedOn = false;

@@ -13,9 +13,9 @@
 
 namespace criu::engine {
 
-/// Queue of lazy pages that the daemon must supply, which next() divides into jobs. Pages on which a thread has faulted
-/// come first. Waiting pages follow, beginning behind the last fault. Jobs for waiting pages stay small while faults
-/// occur, so that a faulting thread doesn't wait long.
+/// Queue of lazy pages that the daemon must supply. next() divides it into jobs. Pages on which a thread has faulted
+/// come first. Waiting pages follow, beginning after the most recent fault. Jobs for waiting pages stay small while
+/// faults occur, so that a faulting thread doesn't wait long.
 class LazyQueue {
 public:
     using Memory = std::shared_ptr<memory::LazyMemory>;

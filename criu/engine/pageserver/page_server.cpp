@@ -52,8 +52,8 @@ public:
         try {
             takeMessages();
         } catch (const Error&) {
-            // Throws the error of a receiving thread, if there is one. This thread sees the failure of a receiving
-            // thread only as a lost connection.
+            // Throws the error of a receiving thread, if there is one. If a receiving thread fails, the calling thread
+            // only gets the error of a lost connection.
             if (receivers_)
                 receivers_->rethrow();
             throw;

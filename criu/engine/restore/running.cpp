@@ -97,8 +97,8 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
 
     // The steps below only log errors, because criu can't revert processes that run.
     planned.devices.finish();
-    // Closes the store's queue, because it holds files open that the processes may close, and criu may run as long as
-    // the tree.
+    // Closes the queue of the descriptor store. The queue keeps files open that the processes may close, and criu may
+    // run as long as the tree.
     planned.store.closeQueue();
     orWarn(planned.log(),
            [&] { planned.nsContext.withPathsOf(born.processes.root(), [&] { planned.files.removeLinks(); }); });

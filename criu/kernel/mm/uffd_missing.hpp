@@ -31,8 +31,8 @@ namespace criu::kernel {
 [[nodiscard]] int registerUffdMissing(int userfaultfd, std::uint64_t start, std::uint64_t bytes) noexcept;
 
 /// Registers private mappings of tmpfs or memfd files for missing and minor mode. A thread then waits at its first
-/// access to a page, even if the file has this page (minor fault). So the kernel never maps file content by itself.
-/// criu can fill memory that a process has discarded with zeroes, as if it were anonymous memory.
+/// access to a page, even if the file has this page (minor fault). So the kernel never maps file content by itself. If
+/// a process has discarded memory, criu can fill the memory with zeroes, as if it were anonymous.
 [[nodiscard]] int registerUffdMinor(int userfaultfd, std::uint64_t start, std::uint64_t bytes) noexcept;
 
 /// Event that the kernel reports by a userfaultfd.

@@ -5,8 +5,8 @@
 
 namespace criu::kernel {
 
-/// Option that makes iptables wait at most ten seconds for its lock. Without a limit, it could wait forever, because
-/// the process that holds the lock may be frozen.
+/// Option with which iptables waits at most ten seconds for its lock. Without a limit, it could wait endlessly, because
+/// the process that has the lock may be frozen.
 inline constexpr const char* kIptablesWait = "--wait=10";
 
 /// Caller of iptables-restore(8) and iptables-save(8), for IPv4 or IPv6. criu uses programs, because only these work

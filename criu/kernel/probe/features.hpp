@@ -108,7 +108,7 @@ class Features {
 public:
     /// Uses the cache file at featureCachePath(), which all runs of this user share.
     Features();
-    /// Uses the cache file at `cachePath`; no file if the path is empty.
+    /// `cachePath`: path of the cache file; if it is empty, criu uses no cache file.
     explicit Features(std::string cachePath);
     /// Calls save().
     ~Features();

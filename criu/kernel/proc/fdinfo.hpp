@@ -23,7 +23,7 @@ enum class LeaseState : std::uint8_t { None, Active, Breaking, Breaker };
 /// File lock from a "lock:" line of fdinfo or from a line of /proc/locks. Both have the same format.
 struct FileLock {
     std::int64_t id = 0;
-    /// True if the owner doesn't hold the lock, but waits for the lock with this id.
+    /// True if the owner doesn't have the lock, but waits for the lock with this id.
     bool blocked = false;
     LockKind kind = LockKind::Unknown;
     LockAccess access = LockAccess::Read;

@@ -92,8 +92,8 @@ bool CloneMemory::mapAhead() {
 }
 
 bool CloneMemory::isGone() {
-    // Serves an arbitrary page, because the result shows whether the process has gone. answer() handles a page
-    // correctly in each state.
+    // Serves an arbitrary page only to find out whether the process has ended. This is harmless, because answer()
+    // handles a page correctly in each state.
     const auto any = pages_.waitingFrom(0, kImagePageSize);
     constexpr std::uint64_t kSomewhere = std::uint64_t{1} << 16;
     if (!gone_)

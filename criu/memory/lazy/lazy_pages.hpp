@@ -43,8 +43,8 @@ public:
     /// Takes at most `most` bytes of waiting pages that begin with the page of `address`. Returns nullopt if that page
     /// isn't waiting. Makes takeNext() continue after the taken pages.
     [[nodiscard]] std::optional<Request> takeAt(std::uint64_t address, std::uint64_t most);
-    /// Takes the waiting pages that follow the most recently taken request. After the highest address, continues at the
-    /// lowest one.
+    /// Removes and returns the waiting pages that follow the request that was most recently removed. After the highest
+    /// address, continues at the lowest address.
     [[nodiscard]] std::optional<Request> takeNext(std::uint64_t most);
 
     /// Returns the current addresses of a request's missing pages. The result is empty if the process has all of them

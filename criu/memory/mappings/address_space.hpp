@@ -41,13 +41,13 @@ struct PlacedVma {
     [[nodiscard]] std::uint64_t size() const noexcept { return vma->end - vma->start; }
 };
 
-/// Memory of a restored process, while criu builds it. The process runs in criu's memory until the restorer takes over,
-/// so both memories exist beside each other. criu creates each mapping at its final address if that address is free. If
-/// it is occupied, the restorer's program moves the mapping after criu's memory is unmapped.
+/// Memory of a restored process, while criu builds it. The process runs in criu's memory until the restorer starts, so
+/// the process has both memories at the same time. criu creates each mapping at its final address if that address is
+/// free. Otherwise the restorer's program moves the mapping after criu's memory is unmapped.
 ///
-/// A child inherits the half-built memory by fork, so that it again shares pages copy-on-write that were shared at the
-/// dump. The child uses inherited mappings that equal its own, and writes only pages that differ. Pages that no other
-/// process shared at the dump are filled after the children are created.
+/// A child inherits the half-built memory by fork. So it shares pages copy-on-write again that were shared at the dump.
+/// The child uses inherited mappings that equal its own, and writes only pages that differ. criu fills pages that no
+/// other process shared at the dump after the children are created.
 class AddressSpace {
 public:
     /// Creates an empty address space, which is the `previous` of the root process.

@@ -66,8 +66,8 @@ public:
         room_.notify_all();
     }
 
-    /// Takes the next block of at most kContentBlock bytes. Returns false if no job is queued. With `wait`, waits for
-    /// jobs, and returns false only after close() or abandon().
+    /// Removes the next block of at most kContentBlock bytes from the queue. Returns false if no job is queued. With
+    /// `wait`, waits for jobs, and returns false only after close() or abandon().
     bool next(Block& block, bool wait) {
         std::unique_lock lock(mutex_);
         if (wait)

@@ -18,7 +18,7 @@ namespace criu::memory {
 /// other userfaultfds are untracked. Their pages never count as clean.
 class WriteTracking {
 public:
-    /// Takes a userfaultfd for which kernel::enableUffdWpAsync() was called.
+    /// Becomes the owner of a userfaultfd for which kernel::enableUffdWpAsync() was called.
     explicit WriteTracking(UniqueFd userfaultfd) noexcept : fd_(std::move(userfaultfd)) {}
 
     /// Finds the tracked mappings of the frozen process. Clears VmFlag::UffdWriteProtect of tracked mappings in `vmas`,

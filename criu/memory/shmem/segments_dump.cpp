@@ -142,8 +142,8 @@ std::uint32_t SegmentsDump::inodeFor(const files::OpenFd& file, const ImageDir& 
     if (known != byInode_.end())
         return static_cast<std::uint32_t>(known->second + 1);
     std::string path = fmt::format("/proc/{}/fd/{}", file.pid, file.fd);
-    // If write() couldn't read the memfd later, refuses it here. Opens an O_PATH descriptor again, because fcntl(2)
-    // doesn't read seals by O_PATH.
+    // If criu couldn't read the memfd later in write(), throws Error now. Opens an O_PATH descriptor again, because
+    // fcntl(2) doesn't read seals through O_PATH.
     const files::FileCopy content = file.isReadable() ? files::FileCopy() : files::openContent(file, images);
     const std::size_t index = add(content ? content.get() : file.copy.get(), std::move(path), file.isReadable());
     if (file.fd < 0)

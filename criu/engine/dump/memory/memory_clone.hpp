@@ -15,9 +15,9 @@ class StoppedClone;
 struct FrozenTask;
 class FrozenTree;
 
-/// Memory snapshot of a frozen process. The dump reads the snapshot when the process runs again. A stopped clone holds
-/// it: the clone's memory is a copy-on-write copy of the process' memory. The destructor kills the clone; if criu ends,
-/// the kernel kills it.
+/// Memory snapshot of a frozen process. The dump reads the snapshot when the process runs again. The snapshot is the
+/// memory of a stopped clone: a copy-on-write copy of the process' memory. The destructor kills the clone; if criu
+/// ends, the kernel kills it.
 ///
 /// The dumped process doesn't notice the clone, because the clone's parent is a process outside of the tree. The clone
 /// has no open files and a private session. If memory runs out, the OOM killer of the kernel kills the clone first.

@@ -57,7 +57,7 @@ private:
                 fail("{} has no pid namespace", task.describe());
             return spaceWith(*inode, task);
         }
-        // The kernel doesn't show the pid namespace of a zombie, so uses that of its parent.
+        // The kernel doesn't show the pid namespace of a zombie, so criu uses the pid namespace of its parent.
         FrozenTask& parent = parentOf(task);
         if (task.status.nsPid.size() == parent.status.nsPid.size())
             return spaceOf(parent);

@@ -110,7 +110,7 @@ UniqueFd emptyRoot(const ZombieIdentity& identity) {
 }
 
 /// Ends the calling child, so that it becomes a zombie with the properties in `identity`. The exit status is 0, or
-/// errno after a failure. Uses no lock of libc, because another thread of criu may hold it during the fork, and then it
+/// errno after a failure. Uses no lock of libc: if another thread of criu has such a lock during the fork, the lock
 /// stays locked in the child.
 [[noreturn]] void endAs(const ZombieIdentity& identity, const UniqueFd& root, const EndingCode& ending) noexcept {
     const bool became = ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0 &&

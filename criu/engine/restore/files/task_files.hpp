@@ -21,7 +21,7 @@ public:
     /// `task`: null for helpers. `space`: nested pid namespace of the process; null if it is in the root's.
     TaskFiles(const RestoreRun& run, const model::Task* task, TreePid pid, const model::NestedPidNs* space);
 
-    /// Takes over the descriptors that the creator passed by fork.
+    /// Becomes the owner of the descriptors that this process inherited from its creator by fork.
     void inheritFrom(const TaskFiles& creator);
 
     /// Opens the files that children inherit. Call it before the process creates children.
