@@ -331,8 +331,8 @@ Injection::Injection(Tracee& thread, const Blob& blob, std::uint64_t dataSize,
         memory_.write(code_, blob_.bytes);
         blobsInstruction_ = ownRestorer ? syscallInstruction_ : syscallInstructionIn(blob, code_);
         if (dataSize_ != 0 && !ownRestorer) {
-            // The process' own instruction has no restorer: if the tracer died in a call, the thread couldn't continue.
-            // So uses it only for the first calls.
+            // The instruction that the process itself contains has no restorer: if the tracer died in a call, the
+            // thread couldn't continue. So criu uses this instruction only for the first calls.
             RemoteSyscalls remote(thread_, blobsInstruction_);
             data_ = remote.mmapScratch(dataSize_);
             remote.restore();

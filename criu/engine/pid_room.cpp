@@ -87,8 +87,8 @@ struct Lack {
 std::optional<Lack> findLack(const PlannedRestore& planned) {
     const kernel::PidLimit own;
     const pid_t highest = own.highest();
-    // The kernel gives a new pid namespace at least the limit of criu's pid namespace, so it is enough to raise the
-    // latter.
+    // The kernel gives a new pid namespace at least the limit of criu's pid namespace. So criu only needs to raise the
+    // limit of its own namespace.
     const auto lackInNew = [&](Highest wanted) -> std::optional<Lack> {
         if (wanted.number <= highest)
             return std::nullopt;

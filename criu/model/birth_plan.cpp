@@ -319,8 +319,8 @@ private:
         return helper.pid;
     }
 
-    /// Adds a helper that has the pid of an ended session leader. The helper is a child of the thread `parentThread`,
-    /// because its siblings by CLONE_PARENT then are, too.
+    /// Adds a helper that has the pid of an ended session leader. `parentThread`: parent of the helper. Siblings that
+    /// the helper creates by CLONE_PARENT become children of this thread, too.
     void addLeader(TreePid sid, TreePid parent, TreePid parentThread) {
         Birth helper;
         helper.pid = helper.pgid = sid;

@@ -121,8 +121,8 @@ public:
     /// RemoteSyscalls.
     Injection(Tracee& thread, const Blob& blob, std::uint64_t dataSize,
               std::optional<SyscallInstruction> syscallInstruction = std::nullopt);
-    /// Takes ownership of memory that is already mapped. If the instruction pointer of `thread` is inside this memory,
-    /// the caller must set other registers before it resumes the thread.
+    /// Becomes the owner of memory that is already mapped. If the instruction pointer of `thread` is inside this
+    /// memory, the caller must set other registers before it resumes the thread.
     Injection(Tracee& thread, const Blob& blob, const InjectedMemory& present);
     Injection(const Injection&) = delete;
     Injection& operator=(const Injection&) = delete;

@@ -140,7 +140,7 @@ memory::PageConnection connectAnew(const model::Options& options, StopRequest& s
     return securedAsClient({std::move(socket), stop, options.timeout}, options);
 }
 
-/// Accepts the next connection. `limit`: maximum time to wait; nothing or 0 means no limit.
+/// Accepts the next connection. `limit`: maximum time to wait; nullopt or 0 means no limit.
 UniqueFd acceptOne(int server, StopRequest& stop, std::optional<std::chrono::milliseconds> limit) {
     if (limit && limit->count() == 0)
         limit.reset();

@@ -58,8 +58,8 @@ private:
         }
     }
 
-    /// Takes at most `most` bytes of content from the first run with content, and returns a message header for them.
-    /// Sends the runs without content before it.
+    /// Removes at most `most` bytes of content from the first run with content, and returns a message header for them.
+    /// Sends the runs without content that come before.
     PageMessage nextRun(std::size_t most) {
         const std::lock_guard lock(mutex_);
         sendWithoutContent();

@@ -45,7 +45,7 @@ private:
     bool reused_;
     std::unique_ptr<ContentSenders> streams_;  ///< content connections; null if only one connection is used
     std::atomic<bool> striped_{false};         ///< true if the content of an object is in several files
-    std::mutex talking_;  ///< held while a thread sends a message with its pages, or waits for a reply
+    std::mutex talking_;  ///< locked while a thread sends a message with its pages, or waits for a reply
     std::mutex turns_;
     std::condition_variable free_;
     bool taken_ = false;  ///< true if a sink exists

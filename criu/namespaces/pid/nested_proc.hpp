@@ -28,8 +28,8 @@ void requireExchangeable(std::span<const MountTree* const> trees);
 
 /// Mounts of proc file systems that show nested pid namespaces. A proc file system shows the pid namespace of the
 /// mounting process (proc_init_fs_context() in fs/proc/root.c). Nested pid namespaces don't exist yet when the first
-/// process of the tree mounts proc file systems, so that all show its own pid namespace. At the end, criu replaces
-/// these mounts.
+/// process of the tree mounts proc file systems. So all of these show the pid namespace of the first process. At the
+/// end, criu replaces these mounts.
 class NestedProcs {
 public:
     /// Throws Error for inconsistent images. Both arguments must outlive this object.

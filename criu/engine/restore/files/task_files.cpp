@@ -275,8 +275,8 @@ void TaskFiles::addMemorySteps(pie::StepList& steps, pie::RemoteData& data) cons
             registrar->addMemorySteps(descriptorOf(registrar->registrar()), steps, data);
 }
 
-/// Returns the owner of an open file description. Its pid is in the pid namespace of this process. Returns nothing for
-/// an owner thread id, which the coordinator sets later.
+/// Returns the owner of an open file description. Its pid is in the pid namespace of this process. Returns nullopt if
+/// the owner is a thread id, because the coordinator sets such an owner later.
 std::optional<FownEntry> TaskFiles::ownerOf(FileId id) const {
     const auto file = all_.indexOf(id);
     const FownEntry* const owner = file ? all_.at(*file).file->owner(id) : nullptr;
