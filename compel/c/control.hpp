@@ -22,7 +22,8 @@ struct parasite_ctl {
     thread_ctx orig;  ///< state of the thread leader
     parasite_blob_desc pblob;
 
-    /// Addresses of the memory with blob and stacks in this process and in the other process; null if it isn't mapped.
+    /// Addresses of the memory with blob and stacks: local_map in this process, and the address in the other process.
+    /// Null if the memory isn't mapped.
     void* local_map;
     void* remote_map;
     unsigned long map_length;
@@ -41,7 +42,8 @@ struct parasite_ctl {
     int tsock;  ///< socket to the running blob; -1 if no blob runs
     bool daemonized;
 
-    // Resources that compel_prepare() has created. The library closes own_sock only if infect_ctx still refers to it.
+    // Resources that compel_prepare() has created. The library closes own_sock only if infect_ctx still refers to it,
+    // because the program may have replaced it.
     int own_sock;
     void* own_regs;
 };
@@ -54,7 +56,8 @@ struct parasite_thread_ctl {
 
 namespace compel::c {
 
-/// Message between library and blob. The protocol must not change, because a blob may be built with another release.
+/// Message between library and blob. Don't change the protocol: a blob may be built with another release of the
+/// library.
 struct Message {
     std::uint32_t cmd;
     std::uint32_t ack;
@@ -109,8 +112,8 @@ extern "C" {
 int ptrace_get_regs(int pid, user_regs_struct_t* regs);
 int ptrace_set_regs(int pid, user_regs_struct_t* regs);
 void parasite_setup_regs(unsigned long ip, void* stack, user_regs_struct_t* regs);
-/// Makes a system call in the process with the registers `regs`, which then contain the result. For the time of the
-/// call, `instruction` (eight bytes) replaces the code at infect_ctx::syscall_ip.
+/// Makes a system call in the process with the registers `regs`. Afterwards `regs` contains the result. For the time of
+/// the call, `instruction` (eight bytes) replaces the code at infect_ctx::syscall_ip.
 int compel_execute_syscall(parasite_ctl* ctl, user_regs_struct_t* regs, const char* instruction);
 int compel_get_task_regs(pid_t pid, user_regs_struct_t* regs, user_fpregs_struct_t* fpregs, save_regs_t save, void* arg,
                          unsigned long flags);
@@ -123,6 +126,6 @@ int sigreturn_prep_fpu_frame_plain(rt_sigframe* frame, rt_sigframe* remote);
 /// Maps memory in the process. Returns null on failure.
 void* remote_mmap(parasite_ctl* ctl, void* address, size_t length, int protection, int flags, int fd, off_t offset);
 long remote_mprotect(parasite_ctl* ctl, void* address, size_t length, int protection);
-/// Waits for the reply to a command. Returns 0 when a reply has arrived, even if it reports an error.
+/// Waits for the reply to a command. Returns 0 when a reply has arrived, even if the reply reports an error.
 int parasite_wait_ack(int sock, unsigned int cmd, compel::c::Message* message);
 }

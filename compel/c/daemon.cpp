@@ -33,8 +33,8 @@ void makeRunId() {
              parts[1] & 0xfff, parts[2] >> 20, parts[2] & 0xffff, parts[3]);
 }
 
-/// Stores in `init` the address to which the blob connects. Binds the library's socket to an abstract address if it
-/// isn't bound yet.
+/// Stores in `init` the address to which the blob must connect. If the library's socket isn't bound yet, binds it to an
+/// abstract address.
 int listenFor(parasite_ctl* ctl, InitArguments* init) {
     sockaddr_un& address = init->address;
     socklen_t size = sizeof(address);
@@ -163,7 +163,7 @@ int compel_start_daemon(parasite_ctl* ctl) {
 int compel_stop_daemon(parasite_ctl* ctl) {
     if (!ctl->daemonized)
         return 0;
-    // Clears the socket also after a failure: the library doesn't know the state of the process then, and must not use
+    // Clears the socket even after a failure. The library then doesn't know the state of the process, and must not use
     // the blob again.
     const int result = ctl->tsock < 0 ? -1 : endBlob(ctl);
     if (ctl->tsock >= 0)

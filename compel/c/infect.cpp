@@ -75,7 +75,7 @@ unsigned long findExecutable(int pid) {
     return found;
 }
 
-/// Creates a socket in the network namespace of the process, because the blob can connect only inside this namespace.
+/// Creates a socket in the network namespace of the process, because a blob in this namespace can connect to no other.
 int socketFor(int pid) {
     const Descriptor theirs(openProc(pid, O_RDONLY, "ns/net"));
     const Descriptor ours(openProc(getpid(), O_RDONLY, "ns/net"));
@@ -125,7 +125,7 @@ int fetchThread(int pid, thread_ctx* context) {
 /// Makes the process create a memfd. Returns its descriptor in the process, or -1 after a failure.
 int remoteMemfd(parasite_ctl* ctl) {
     char name[8] = "compel";
-    // Address of the name, behind the system call instruction.
+    // Address of the name, after the system call instruction.
     void* const place = reinterpret_cast<void*>(ctl->ictx.syscall_ip + 8);
     if (ptrace_swap_area(ctl->rpid, place, name, sizeof(name)) != 0)
         return -1;
@@ -298,8 +298,8 @@ int compel_infect_no_daemon(parasite_ctl* ctl, unsigned long nr_threads, unsigne
     if (!arch_can_dump_task(ctl))
         return -1;
 
-    // Order in the memory: the blob with its table of addresses, the arguments, the signal frame for the end of the
-    // blob, and the stacks.
+    // Order in the memory: the blob with its table of addresses, the arguments, the signal frame by which the blob
+    // ends, and the stacks.
     ctl->args_size = args_size > PARASITE_ARG_SIZE_MIN ? args_size : PARASITE_ARG_SIZE_MIN;
     const unsigned long frame = roundUp(blob.args_off + ctl->args_size, alignof(rt_sigframe));
     const unsigned long stack = roundUp(frame + RESTORE_STACK_SIGFRAME, 16) + PARASITE_STACK_SIZE;

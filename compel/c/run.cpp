@@ -19,7 +19,8 @@ namespace {
 
 constexpr int syscallStop = SIGTRAP | 0x80;
 
-/// Saves the extended registers of a thread, and restores them after code that may change them.
+/// Scope that restores the extended registers of a thread at its end, because the code that runs in the scope may
+/// change them.
 class ExtendedRegisters {
 public:
     ~ExtendedRegisters() { free(state_); }
@@ -85,7 +86,8 @@ bool isCall(user_regs_struct_t* regs, long native, long compat) {
     return static_cast<long>(get_user_reg(regs, orig_ax)) == (user_regs_native(regs) ? native : compat);
 }
 
-/// Runs `tasks` threads until each has left a system call with this number. `pid`: the thread; -1 if there are several.
+/// Runs `tasks` threads until each of them has left a system call with this number. `pid`: the thread; -1 if there are
+/// several.
 int followToCall(int pid, int tasks, long native, long compat) {
     while (tasks > 0) {
         int which;
@@ -99,7 +101,7 @@ int followToCall(int pid, int tasks, long native, long compat) {
         } else if (ptrace_get_regs(which, &regs) != 0) {
             return -1;
         } else if (isCall(&regs, native, compat)) {
-            // The thread is at the entry of the system call, so its next stop is at the exit.
+            // The thread is at the entry of the system call, so that its next stop is the exit.
             int other;
             if (stepToCall(which) != 0 || waitTrap(which, &other, &signal) != 0)
                 return -1;
@@ -146,8 +148,8 @@ int restoreThread(int pid, thread_ctx* own) {
 }
 
 int resumeAt(int pid, int request, unsigned long ip, void* stack, user_regs_struct_t* regs, thread_ctx* own) {
-    // Doesn't block SIGTRAP if a breakpoint will follow: when the kernel forces a blocked SIGTRAP, it resets the
-    // process' handler of SIGTRAP.
+    // Doesn't block SIGTRAP if the code ends with a breakpoint: for a blocked SIGTRAP, the kernel would reset the
+    // process' handler of this signal.
     k_rtsigset_t blocked = blockedSignals(request != PTRACE_CONT);
     if (ptrace(PTRACE_SETSIGMASK, pid, sizeof(blocked), &blocked) != 0)
         return failErrno(pid, "block its signals");
@@ -182,7 +184,7 @@ int compel_execute_syscall(parasite_ctl* ctl, user_regs_struct_t* regs, const ch
         return fail(pid, "put a system call instruction into it");
     int result = resumeAt(pid, PTRACE_SYSCALL, ctl->ictx.syscall_ip, nullptr, regs, &ctl->orig);
     if (result == 0) {
-        // Waits for two stops, at entry and exit of the system call. Other stops may occur in between, because other
+        // Waits for two stops: entry and exit of the system call. Ignores other stops in between, because other
         // processes may request a stop.
         int stops = 0;
         while (stops < 2 && result == 0) {
@@ -197,7 +199,7 @@ int compel_execute_syscall(parasite_ctl* ctl, user_regs_struct_t* regs, const ch
             result = ptrace_get_regs(pid, regs);
         if (restoreThread(pid, &ctl->orig) != 0)
             result = -1;
-        // Moves the thread from its syscall-exit stop to the stop of PTRACE_INTERRUPT. The kernel restarts an
+        // Moves the thread from its syscall-exit stop to the stop of PTRACE_INTERRUPT, because the kernel restarts an
         // interrupted system call only from the latter.
         int signal;
         if (result == 0 && (ptrace(PTRACE_INTERRUPT, pid, nullptr, nullptr) != 0 ||

@@ -20,7 +20,7 @@ constexpr unsigned long long signalBit(int signal) {
     return 1ull << (signal - 1);
 }
 
-/// Returns true for stop signals that the library may send again to stop the process as before.
+/// Returns true for stop signals that the library may send again, to stop a process that was stopped before.
 bool isStopSignal(int signal) {
     return signal == SIGSTOP || signal == SIGTSTP;
 }
@@ -55,8 +55,8 @@ int readStatus(int pid, seize_task_status* status, void*) {
     return 0;
 }
 
-/// Resumes the thread from `count` stops that come before the stop of the requested interrupt: the stop of a found
-/// signal, or one stop for each queued signal.
+/// Resumes the thread from `count` stops that come before the stop of the requested interrupt. These are the stop of
+/// the signal that was found, or one stop for each queued signal.
 int passStops(int pid, int count) {
     for (; count > 0; --count) {
         if (ptrace(PTRACE_CONT, pid, nullptr, nullptr) != 0)
@@ -85,8 +85,8 @@ int prepareStopped(int pid, const seize_task_status& status, int signal) {
         return failErrno(pid, "mark the stops of its system calls");
     if (status.seccomp_mode != 0 && ptrace_suspend_seccomp(pid) != 0)
         return -1;
-    // Refuses a thread with a pending SIGTRAP: code that the library runs in the process ends with a SIGTRAP, and the
-    // library couldn't distinguish them.
+    // Refuses a thread with a pending SIGTRAP. Code that the library runs in the process ends with a SIGTRAP, and the
+    // library couldn't distinguish the two.
     if (((status.sigpnd | status.shdpnd) & signalBit(SIGTRAP)) != 0)
         return fail(pid, "a SIGTRAP waits for it");
     const int stops = countStops(status, signal);
@@ -104,7 +104,7 @@ extern "C" {
 
 int compel_interrupt_task(int pid) {
     if (ptrace(PTRACE_SEIZE, pid, nullptr, nullptr) != 0) {
-        // Only warns, because compel_wait_task() then checks whether the process is a zombie, which can't be seized.
+        // Only warns: if the process is a zombie, it can't be seized, and compel_wait_task() checks this.
         compel_print_on_level(COMPEL_LOG_WARN, "process %d: seize it: %s\n", pid, strerror(errno));
         return -1;
     }
@@ -142,7 +142,8 @@ int compel_wait_task(int pid, int ppid, int (*get_status)(int, seize_task_status
         } else if (ptrace(PTRACE_CONT, pid, nullptr, static_cast<long>(info.si_signo)) != 0) {
             failErrno(pid, "deliver a signal");
         } else {
-            // The thread has stopped by a signal. The process handles the signal before the stop of the interrupt.
+            // The thread has stopped because of a signal. The process handles this signal before the stop of the
+            // interrupt.
             if (free_status != nullptr)
                 free_status(pid, status, data);
             continue;
@@ -180,7 +181,7 @@ int compel_resume_task_sig(pid_t pid, int orig_state, int state, int stop_signo)
             kill(pid, SIGSTOP);
             break;
         case COMPEL_TASK_ALIVE:
-            // Sends the stop signal again, because the stop of the library has replaced the stop of the process.
+            // Sends the stop signal again, because the stop of the library has ended the group-stop of the process.
             if (orig_state == COMPEL_TASK_STOPPED)
                 kill(pid, isStopSignal(stop_signo) ? stop_signo : SIGSTOP);
             break;

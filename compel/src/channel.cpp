@@ -26,8 +26,8 @@ namespace {
 using protocol::maximumFds;
 using FdArray = std::array<int, maximumFds>;
 
-/// Scope in which the process' soft limit of open files is its hard limit, so that a process at its soft limit can open
-/// two more descriptors.
+/// Scope in which the process' soft limit of open files equals its hard limit. A process at its soft limit can then
+/// open two more descriptors.
 class RoomForFds {
 public:
     RoomForFds(RemoteSyscalls& remote, const RemoteMemory& memory, RemoteAddress scratch)
@@ -102,7 +102,7 @@ Channel::Channel(Injection& injection, Tracee& thread, Workspace workspace, std:
         try {
             closeRemote();
         } catch (const std::exception&) {
-            // Ignores this failure, because the first failure is thrown.
+            // Ignores this failure, because the caller throws the first failure.
         }
         throw;
     }
@@ -112,7 +112,7 @@ Channel::~Channel() {
     try {
         hangUp();
     } catch (const std::exception&) {
-        // The blob has crashed, and handleStop() has restored the thread.
+        // Ignored: the blob has crashed, and handleStop() has restored the thread.
     }
     run_.reset();
     try {
@@ -150,8 +150,8 @@ void Channel::connect(Workspace workspace) {
 }
 
 void Channel::hangUp() {
-    // The blob notices the closed connection, ends its loop and closes its descriptors. The destructor of BlobRun stops
-    // a blob that doesn't end in time.
+    // The blob notices that the connection is closed, ends its loop and closes its descriptors. If it doesn't end in
+    // time, the destructor of BlobRun stops it.
     constexpr auto patience = std::chrono::seconds(1);
     socket_.reset();
     const auto end = std::chrono::steady_clock::now() + patience;
@@ -210,7 +210,7 @@ void Channel::send(std::uint32_t command, std::span<const std::byte> payload, st
 }
 
 Channel::Reply Channel::receive() {
-    // Polls with a timeout, because the socket doesn't report a crash of the blob or the end of its thread.
+    // Polls with a timeout, because the socket reports neither a crash of the blob nor the end of its thread.
     constexpr int lookAfterMilliseconds = 20;
     pollfd ready{socket_.get(), POLLIN, 0};
     for (int count = 0; count <= 0;) {

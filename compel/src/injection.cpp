@@ -32,14 +32,15 @@ bool isFault(int signal) noexcept {
     return (faults() & signalBit(signal)) != 0;
 }
 
-// Returns true if a task has sent the signal by kill(2), tgkill(2) or sigqueue(3). Only the kernel's own signals have
-// positive codes, including SI_KERNEL.
+// Returns true if a task has sent the signal by kill(2), tgkill(2) or sigqueue(3). Only signals of the kernel itself
+// have positive codes, including SI_KERNEL.
 bool sentByATask(const siginfo_t& info) noexcept {
     return info.si_code <= 0;
 }
 
-// Returns the signals of faults in the thread's queue. If the tracer interrupts a thread at a fault, the thread stops
-// before it gets the fault's signal (get_signal() of Linux). Other tasks may also have sent such signals.
+// Returns the signals of faults in the thread's queue. The queue may contain such a signal: if the tracer interrupts a
+// thread at a fault, the thread stops before it gets the fault's signal (get_signal() of Linux). Other tasks may also
+// have sent such signals.
 std::vector<siginfo_t> waitingFaults(const Tracee& tracee) {
     std::vector<siginfo_t> found = tracee.pendingSignals(SignalQueue::Thread);
     std::erase_if(found, [](const siginfo_t& info) { return !isFault(info.si_signo); });
@@ -56,8 +57,8 @@ bool isSameFault(const siginfo_t& one, const siginfo_t& other) noexcept {
     return one.si_signo == other.si_signo && one.si_code == other.si_code && one.si_addr == other.si_addr;
 }
 
-/// Chooses the end signal of a blob: a signal that the process ignores, so that the kernel drops it if the tracer has
-/// died. If the process handles all candidates, chooses SIGURG, which programs treat as harmless.
+/// Chooses the end signal of a blob: a signal that the process ignores, because the kernel drops such a signal if the
+/// tracer has died. If the process handles all candidates, chooses SIGURG, which programs treat as harmless.
 EndSignal chooseEndSignal(pid_t tid) {
     // Excludes stop signals and SIGCONT: sending one kind makes the kernel discard pending signals of the other kind
     // (prepare_signal() of Linux).
@@ -125,7 +126,7 @@ BlobRun::~BlobRun() {
 }
 
 SignalMask BlobRun::mask() const noexcept {
-    // Doesn't block signals of faults: if a blocked signal of a fault occurs, the kernel resets its action.
+    // Doesn't block signals of faults, because the kernel resets the action of a blocked signal when its fault occurs.
     return allSignals & ~faults() & ~signalBit(end_.number);
 }
 
@@ -163,8 +164,8 @@ bool BlobRun::handleStop(const StopInfo& stop) {
             break;
     }
     if ((mask() & signalBit(stop.signal)) != 0) {
-        // The signal is SIGSTOP, the only one that can't be blocked. It makes a group-stop, in which the tracer can
-        // resume the thread.
+        // The signal is SIGSTOP, because all other signals are blocked. It makes a group-stop, and the tracer can
+        // resume the thread from it.
         tracee_->cont(stop.signal);
         return false;
     }
@@ -172,8 +173,9 @@ bool BlobRun::handleStop(const StopInfo& stop) {
     const auto registers = tracee_->registers();
     tracee_->swallowSignal();
     if (stop.signal == end_.number && registers.ip() == code_ + blob_->endOffset) {
-        // If a signal of the task with the same number is pending, the thread gets it in place of the blob's signal. A
-        // signal without siginfo counts as the blob's: the siginfo didn't fit into a full queue.
+        // Checks the sender. If a signal of the task with the same number is pending, the thread gets it instead of the
+        // blob's signal. A signal without siginfo counts as the blob's, because the siginfo may not have fitted into a
+        // full queue.
         const bool isBlobs = info.si_code == SI_TKILL && info.si_pid == registers.blobProcess();
         if (!isBlobs && !hasNoSender(info))
             takenSignals_.push_back({info, isOfThread(info)});
@@ -192,9 +194,9 @@ bool BlobRun::handleStop(const StopInfo& stop) {
     return false;
 }
 
-/// Returns true if a signal without siginfo must come from a fault of the blob. Kernels from 5.14 to 6.11 may report a
-/// fault without siginfo if the user namespace has reached its limit of queued signals. Other tasks can have sent only
-/// a few such signals: each signal can be pending once for the thread and once for the process.
+/// Returns true if a signal without siginfo must come from a fault of the blob. Linux 5.14 to 6.11 may report a fault
+/// without siginfo if the user namespace has reached its limit of queued signals. Other tasks can have sent only a few
+/// such signals, because each signal can be pending once for the thread and once for the process.
 bool BlobRun::isFaultAgain(const siginfo_t& info, RemoteAddress ip) noexcept {
     constexpr unsigned mostSent = 2 * faultSignals.size();
     if (std::exchange(lastFault_, ip) != ip)
@@ -202,8 +204,8 @@ bool BlobRun::isFaultAgain(const siginfo_t& info, RemoteAddress ip) noexcept {
     return hasNoSender(info) && ++faultsThere_ > mostSent;
 }
 
-/// Returns true if a signal that the thread got during the run was in the queue of the thread, and not in the queue of
-/// the process. The kernel takes signals of the thread first (dequeue_signal() of Linux).
+/// Returns true if a signal that the thread got during the run came from the queue of the thread. If false, it came
+/// from the queue of the process. The kernel takes signals of the thread first (dequeue_signal() of Linux).
 bool BlobRun::isOfThread(const siginfo_t& info) const {
     if ((end_.pendingForProcess & signalBit(info.si_signo)) != 0) {
         const auto status = readThreadStatus(tracee_->tid());
@@ -248,8 +250,8 @@ std::int64_t BlobRun::finish(const std::function<void()>& look) {
 
 void BlobRun::restore() {
     running_ = false;
-    // Requeues the signal of the stop. If the tracer died in this stop, the kernel would deliver the signal while the
-    // thread has the registers of the blob.
+    // Requeues the signal of the stop. If the tracer died in this stop, the kernel would deliver the signal, and the
+    // thread would handle it with the registers of the blob.
     if (!ended_ || !end_.isIgnored)
         tracee_->requeueSignal();
     std::exception_ptr failure;
@@ -269,8 +271,8 @@ void BlobRun::restore() {
 void BlobRun::requeueTakenSignals() {
     if (takenSignals_.empty())
         return;
-    // The process itself queues the signals again: no other process may send signals with the siginfo of another
-    // sender.
+    // Makes the process itself queue the signals again, because no other process may send signals with the siginfo of
+    // another sender.
     RemoteSyscalls remote(*tracee_);
     const RemoteBuffer buffer(remote, wholePages(sizeof(siginfo_t)));
     const RemoteMemory memory(tracee_->tid());
@@ -300,7 +302,7 @@ void BlobRun::stopQuietly() noexcept {
         }
         restore();
     } catch (const std::exception&) {
-        // The thread has ended, or handleStop() has found a crash and restored the thread.
+        // Ignored: the thread has ended, or handleStop() has found a crash and restored the thread.
         return;
     }
 }
@@ -329,8 +331,8 @@ Injection::Injection(Tracee& thread, const Blob& blob, std::uint64_t dataSize,
         memory_.write(code_, blob_.bytes);
         blobsInstruction_ = ownRestorer ? syscallInstruction_ : syscallInstructionIn(blob, code_);
         if (dataSize_ != 0 && !ownRestorer) {
-            // Uses the process' own instruction, which has no restorer, only for the first calls, because the thread
-            // couldn't continue if the tracer died in such a call.
+            // The instruction that the process itself contains has no restorer: if the tracer died in a call, the
+            // thread couldn't continue. So criu uses this instruction only for the first calls.
             RemoteSyscalls remote(thread_, blobsInstruction_);
             data_ = remote.mmapScratch(dataSize_);
             remote.restore();
@@ -365,7 +367,7 @@ Injection::~Injection() {
     try {
         unmap();
     } catch (const std::exception&) {
-        // The thread has ended, and the kernel has freed its memory.
+        // Ignored: the thread has ended, and the kernel has freed its memory.
         return;
     }
 }

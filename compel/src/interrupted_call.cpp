@@ -19,8 +19,8 @@ namespace {
 constexpr std::int64_t restartNoHandler = -514;  // -ERESTARTNOHAND of include/linux/errno.h
 constexpr std::int64_t restartByBlock = -516;    // -ERESTART_RESTARTBLOCK
 
-// System calls that return EINTR when a stop interrupts them before they have an effect. All other calls return
-// -ERESTART*, after which the kernel restarts them, or may already have had an effect (close(2), ioctl(2)).
+// System calls that return EINTR when a stop interrupts them before they have an effect. Calls that aren't listed
+// return -ERESTART*, so that the kernel restarts them, or may already have had an effect (close(2), ioctl(2)).
 constexpr std::int64_t calls[] = {
     SYS_epoll_pwait,
 #ifdef SYS_epoll_pwait2
@@ -38,7 +38,7 @@ constexpr std::int64_t calls[] = {
     // fs/select.c).
     SYS_pselect6,
     SYS_ppoll,
-    // The following calls return EINTR for a socket with a timeout (SO_RCVTIMEO, SO_SNDTIMEO; sock_intr_errno() in
+    // The calls below return EINTR for a socket with a timeout (SO_RCVTIMEO, SO_SNDTIMEO; sock_intr_errno() in
     // include/net/sock.h).
     SYS_read,
     SYS_readv,
@@ -72,9 +72,9 @@ std::int64_t sleepOf(const Registers& registers) {
     return first < lowestAddress || negative ? SYS_clock_nanosleep : SYS_nanosleep;
 }
 
-/// Returns the system call in which a thread sleeps, by the kernel function that /proc/PID/wchan shows. Compares only a
-/// part of the function's name, because the name differs between kernels and processors. Knows all calls with a restart
-/// block (ERESTART_RESTARTBLOCK in Linux 5.10 to 6.18).
+/// Returns the system call in which a thread sleeps. Derives it from the kernel function that /proc/PID/wchan shows.
+/// Compares only a part of the function's name, because the name differs between kernels and processors. Covers all
+/// calls with a restart block (ERESTART_RESTARTBLOCK in Linux 5.10 to 6.18).
 std::optional<std::int64_t> callOf(const std::string& function, const Registers& registers) {
     const auto has = [&](const char* part) { return function.find(part) != std::string::npos; };
     if (has("futex"))

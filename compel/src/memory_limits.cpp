@@ -23,8 +23,8 @@ std::string raised(std::string_view name, std::uint64_t limit, pid_t pid, std::s
                 "=BYTES raises that");
 }
 
-/// Returns the soft limit with this name in /proc/PID/limits; nothing if it is unlimited. The caller reads the file,
-/// because prlimit(2) needs more permissions.
+/// Returns the soft limit with this name; nothing if it is unlimited. `limits`: content of /proc/PID/limits; the caller
+/// reads this file, because prlimit(2) needs more permissions.
 std::optional<std::uint64_t> softLimit(std::string_view limits, std::string_view name) {
     const auto line = limits.find(name);
     if (line == std::string_view::npos)
@@ -35,7 +35,7 @@ std::optional<std::uint64_t> softLimit(std::string_view limits, std::string_view
     return firstNumber(limits.substr(value));
 }
 
-/// Returns true if a process that uses `used` bytes would exceed the limit by `size` more bytes.
+/// Returns true if `size` more bytes would exceed the limit in a process that uses `used` bytes.
 bool isReached(const std::optional<std::uint64_t>& limit, std::uint64_t used, std::uint64_t size) {
     return limit && used + size > *limit;
 }
@@ -60,7 +60,7 @@ std::string limitOfMemory(pid_t tid, std::uint64_t size, bool isData, int code) 
     const pid_t pid = status->process;
     const std::string limits = readWholeFile(join("/proc/", pid, "/limits")).value_or("");
     if (code == EAGAIN) {
-        // EAGAIN: the process has called mlockall(2) with MCL_FUTURE, so the kernel locks new mappings.
+        // EAGAIN: the process has called mlockall(2) with MCL_FUTURE, so that the kernel locks new mappings in memory.
         const auto limit = softLimit(limits, "Max locked memory");
         return isReached(limit, status->locked, size)
                    ? raised("limit of locked memory (RLIMIT_MEMLOCK)", *limit, pid, "memlock")

@@ -8,8 +8,9 @@
 
 namespace compel {
 
-/// Returns a text with the limit that made mmap(2) of `size` bytes fail with the errno `code`, and how to raise it.
-/// Returns an empty text if /proc shows no such limit. `isData`: true for private writable memory.
+/// Returns a text that names the limit because of which mmap(2) of `size` bytes has failed with the errno `code`. The
+/// text says how to raise the limit. Returns an empty text if /proc shows no such limit. `isData`: true for private
+/// writable memory.
 std::string limitOfMemory(pid_t tid, std::uint64_t size, bool isData, int code);
 
 }  // namespace compel

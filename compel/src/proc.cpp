@@ -119,9 +119,9 @@ namespace {
 
 /// Returns the thread's flags, PF_* of the kernel's <linux/sched.h>. Returns nothing if they can't be read.
 std::optional<unsigned> threadFlags(pid_t tid) {
-    constexpr std::size_t flagsField = 6;  // index of the flags in the fields behind the name (proc_pid_stat(5))
-    // Reads the file below task/: for /proc/TID/stat, the kernel adds the times of all threads, which takes seconds for
-    // thousands of threads.
+    constexpr std::size_t flagsField = 6;  // index of the flags in the fields after the name (proc_pid_stat(5))
+    // Reads the file below task/. For /proc/TID/stat, the kernel would add up the times of all threads, which takes
+    // seconds for thousands of threads.
     const auto text = readWholeFile(join("/proc/", tid, "/task/", tid, "/stat"));
     if (!text)
         return std::nullopt;
@@ -137,8 +137,8 @@ std::optional<unsigned> threadFlags(pid_t tid) {
 }  // namespace
 
 bool isKernelWorker(pid_t tid) {
-    // Nearly every thread of a program has a robust futex list, but a kernel worker thread has none. get_robust_list(2)
-    // is much faster than reading a file.
+    // First queries the robust futex list: nearly every thread of a program has one, but a kernel worker thread has
+    // none. get_robust_list(2) is much faster than reading a file.
     void* head = nullptr;
     std::size_t size = 0;
     if (::syscall(SYS_get_robust_list, tid, &head, &size) == 0 && head != nullptr)
@@ -152,12 +152,13 @@ bool isEnding(pid_t tid) {
     constexpr unsigned exiting = 0x4;  // PF_EXITING
     if (const auto flags = threadFlags(tid))
         return (*flags & exiting) != 0;
-    // Checks whether the thread exists: the read may have failed because this process has no free descriptors.
+    // Checks whether the thread exists, because the read may also have failed for lack of free descriptors.
     return ::syscall(SYS_tkill, tid, 0) < 0 && errno == ESRCH;
 }
 
 bool hasNothingLeft(pid_t tid) {
-    // The kernel releases the namespaces of an ending thread last (do_exit() of Linux). Then the link has no target.
+    // If the thread has released its namespaces, the link has no target. The kernel releases them after memory and
+    // files (do_exit() of Linux).
     char target[64];
     const auto path = join("/proc/", tid, "/task/", tid, "/ns/mnt");
     return ::readlink(path.c_str(), target, sizeof(target)) < 0 && (errno == ENOENT || errno == ESRCH);

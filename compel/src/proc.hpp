@@ -25,8 +25,8 @@ struct ThreadStatus {
     std::uint64_t mapped = 0;
     std::uint64_t data = 0;
     std::uint64_t locked = 0;
-    /// Signals that are pending for the thread or its process; bit n-1 is signal n. The following sets have the signals
-    /// that are pending for the process, that the process ignores, and that it handles.
+    /// Signals that are pending for the thread or its process; bit n-1 is signal n. The members below are the sets of
+    /// signals that are pending for the process, that the process ignores, and that it handles.
     std::uint64_t pending = 0;
     std::uint64_t pendingForProcess = 0;
     std::uint64_t ignored = 0;
@@ -59,7 +59,7 @@ struct MemoryRange {
 /// Calls `visit` for each mapping in the order of addresses, until `visit` returns false.
 void visitMappings(pid_t pid, const std::function<bool(const MemoryRange&)>& visit);
 
-/// Returns the content of a file in /proc; nothing if it can't be read.
+/// Returns the content of a file in /proc; nullopt if criu can't read the file.
 std::optional<std::string> readWholeFile(const std::string& path);
 
 }  // namespace compel

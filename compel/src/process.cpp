@@ -20,7 +20,7 @@ namespace {
 
 // Pause in microseconds between polls of a killed process' threads. The tracer polls all threads and never waits for a
 // single one. In init of a pid namespace, the last thread waits until the tracer has reaped all others
-// (zap_pid_ns_processes() of Linux), so a tracer that waits for this thread first would never return.
+// (zap_pid_ns_processes() of Linux). If the tracer waited for this thread first, it would never return.
 constexpr useconds_t kBetweenLooks = 200;
 
 /// Resumes a thread and waits for its next stop. Returns the kind of this stop.
@@ -103,8 +103,8 @@ FrozenProcess::~FrozenProcess() {
 }
 
 void FrozenProcess::release() noexcept {
-    // Releases the leader last: the kernel reports the end of a killed process' leader after the ends of all other
-    // threads.
+    // Releases the leader last, because the kernel reports the end of a killed process' leader after the ends of all
+    // other threads.
     while (!threads_.empty())
         threads_.pop_back();
 }
@@ -162,7 +162,7 @@ FrozenProcess::Found FrozenProcess::seizeListedThreads(const FreezeOptions& opti
 }
 
 void FrozenProcess::waitForStops(Deadline deadline) {
-    // Polls all threads in rounds and never waits for one thread alone: threads of a dying process may end only after
+    // Polls all threads in rounds and never waits for a single thread. Threads of a dying process may end only after
     // others were reaped, in an unknown order.
     std::vector<std::size_t> waiting;
     for (std::size_t index = threads_.size(); index-- > 0;)
@@ -225,8 +225,8 @@ bool FrozenProcess::maps(std::string_view anonymousInode) {
     return anonymousInodes_.contains(anonymousInode);
 }
 
-/// Sends a stop signal to the process, and resumes the leader, which takes the signal. Returns false if the signal
-/// doesn't stop the process.
+/// Sends a stop signal to the process, and resumes the leader, so that the leader takes the signal. Returns false if
+/// the signal doesn't stop the process.
 bool FrozenProcess::takeStopSignal(int signal) {
     if (::kill(pid_, signal) < 0)
         failErrno("stop process ", pid_);
@@ -244,7 +244,7 @@ void FrozenProcess::stopAsGroup(int signal) {
         thread.tracee.setSignalMask(allSignals & ~signalBit(signal));
     }
     const bool stops = takeStopSignal(signal) || (signal != SIGSTOP && takeStopSignal(SIGSTOP));
-    // Resumes the other threads, which then stop at once, because the kernel has requested their group-stop.
+    // Resumes the other threads. They stop at once, because the kernel has requested their group-stop.
     for (std::size_t i = 1; i < threads_.size() && stops; ++i)
         (void)nextStop(threads_[i].tracee, 0);
     for (std::size_t i = 0; i < threads_.size(); ++i)
@@ -304,7 +304,7 @@ void FrozenProcess::kill() {
         if (!left.empty())
             left.front()->waitEnd();
     } catch (const TraceeGone&) {
-        // The thread has already ended.
+        // Ignored: the thread has already ended.
     }
     release();
 }

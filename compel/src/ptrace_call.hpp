@@ -14,7 +14,7 @@
 namespace compel {
 
 /// Makes the ptrace(2) system call in the tracing thread. Returns its result, or -1 with errno after a failure.
-/// Bypasses libc's function, which changes the meaning of the result for requests that read a word.
+/// Bypasses libc's function: for requests that read a word, that function changes the meaning of the result.
 inline long rawPtrace(long number, pid_t tid, std::uint64_t address, std::uint64_t data) noexcept {
     long result = -1;
     int code = 0;

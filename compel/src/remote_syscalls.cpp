@@ -19,8 +19,8 @@ namespace compel {
 
 namespace {
 
-/// Returns the address of free memory below 4 GiB, for 32-bit code. Chooses the middle of the largest gap, which is far
-/// from heap and stack, because these grow.
+/// Returns the address of free memory below 4 GiB, for 32-bit code. Chooses the middle of the largest gap: it is far
+/// from heap and stack, which grow.
 RemoteAddress findRoomFor32BitCode(pid_t pid, std::uint64_t size) {
     constexpr RemoteAddress lowest = 0x100000;
     constexpr RemoteAddress limit = 0xffffe000;  // end of a 32-bit process' memory
@@ -66,7 +66,7 @@ RemoteSyscalls::~RemoteSyscalls() {
     try {
         restore();
     } catch (const std::exception&) {
-        // restore() fails only if the thread has ended.
+        // Ignored: restore() fails only if the thread has ended.
         return;
     }
 }
@@ -129,7 +129,7 @@ void RemoteSyscalls::runToSyscallStop() {
                 throw TraceeGone(ESRCH, join("thread ", tracee_.tid(), " in a system call of its tracer"));
             case StopInfo::Kind::Signal:
                 // The signal is SIGSTOP or a fault, because all other signals are blocked. SIGSTOP makes a group-stop,
-                // in which the tracer can resume the thread. A fault means that another process has removed the
+                // and the tracer can resume the thread from it. A fault means that another process has removed the
                 // instruction.
                 if (stop.signal != SIGSTOP) {
                     tracee_.swallowSignal();
@@ -232,7 +232,7 @@ void RemoteSyscalls::restore() {
     if (std::exchange(restored_, true) || tracee_.released())
         return;
     if (!tracee_.stopped()) {
-        // The call hasn't ended in time, because another process has changed the code. Stops the thread.
+        // The call hasn't ended in time, because another process has changed the code. So stops the thread.
         constexpr std::chrono::seconds patience(2);
         tracee_.interrupt();
         const auto stop = tracee_.waitStopFor(patience);
@@ -242,14 +242,15 @@ void RemoteSyscalls::restore() {
             atEntry_ = !atEntry_;
     }
     if (atEntry_ && tracee_.stopped()) {
-        // The thread is at the entry of a system call. Clears the number of the call, so that the kernel skips it.
+        // The thread is at the entry of a system call. Clears the number of the call, because the kernel then skips the
+        // call.
         auto registers = tracee_.registers();
         registers.leaveSyscall();
         tracee_.setRegisters(registers);
         runToSyscallStop();
     }
-    // Makes the thread stop in the kernel's signal handling, with its original registers: only when a thread leaves
-    // signal handling, the kernel restarts its interrupted system call.
+    // Makes the thread stop in the kernel's signal handling, with its original registers. The kernel restarts an
+    // interrupted system call only when a thread leaves signal handling.
     if (moved_)
         tracee_.requeueSignal();
     if (poked_)
@@ -268,7 +269,7 @@ RemoteBuffer::~RemoteBuffer() {
     try {
         syscalls_.munmap(address_, size_);
     } catch (const std::exception&) {
-        // The thread has ended, and the kernel has freed its memory.
+        // Ignored: the thread has ended, and the kernel has freed its memory.
         return;
     }
 }

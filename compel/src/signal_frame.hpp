@@ -11,9 +11,9 @@
 
 namespace compel {
 
-/// Registers, signal mask and extended state of a stopped thread as a signal frame for rt_sigreturn(2). If the tracer
-/// dies during an injected call, the thread continues unchanged through the frame. An interrupted system call then
-/// starts from the beginning, because rt_sigreturn(2) drops the restart block (restore_sigcontext() of Linux).
+/// Registers, signal mask and extended state of a stopped thread, as a signal frame for rt_sigreturn(2). If the tracer
+/// dies during an injected call, the thread continues unchanged by this frame. An interrupted system call then starts
+/// from the beginning, because rt_sigreturn(2) drops the restart block (restore_sigcontext() of Linux).
 class SignalFrame {
 public:
     /// Makes a frame. Returns nothing for a thread with a shadow stack or without extended state, because the kernel
@@ -22,8 +22,9 @@ public:
 
     /// Returns the highest possible address of a frame that ends at or below `end`.
     [[nodiscard]] RemoteAddress placeBelow(RemoteAddress end) const noexcept;
-    /// Returns the bytes of the frame for the address `address`, a result of placeBelow(). `restorer`: address of code
-    /// that calls rt_sigreturn(2), or 0. A return instruction jumps to the restorer if the stack pointer is `address`.
+    /// Returns the bytes of the frame for the address `address`, which is a result of placeBelow(). `restorer`: address
+    /// of code that calls rt_sigreturn(2), or 0. If the stack pointer is `address`, a return instruction jumps to the
+    /// restorer.
     [[nodiscard]] std::vector<std::byte> bytes(RemoteAddress address, RemoteAddress restorer) const;
 
 private:

@@ -13,8 +13,8 @@
 namespace compel {
 namespace {
 
-/// Signals that the kernel sends to a thread for a fault of the thread. If such a signal is blocked, the kernel ends
-/// the process (kernel/signal.c, force_sig_info_to_task()).
+/// Signals that the kernel sends to a thread for a fault of the thread. If the thread blocks such a signal, the kernel
+/// ends the process (kernel/signal.c, force_sig_info_to_task()).
 constexpr SignalMask kFaults = signalBit(SIGSEGV) | signalBit(SIGBUS) | signalBit(SIGFPE) | signalBit(SIGILL) |
                                signalBit(SIGTRAP) | signalBit(SIGSYS);
 
@@ -42,7 +42,7 @@ public:
         try {
             thread_.setOptions(before_);
         } catch (const std::exception&) {
-            // The thread has ended, or it still runs in a call that didn't end in time.
+            // Ignored: the thread has ended, or still runs in a call that didn't end in time.
             return;
         }
     }
@@ -54,8 +54,8 @@ private:
     SeizeOptions before_;
 };
 
-/// Returns the address of the system call instruction of the call from which the thread returns. Returns nothing if the
-/// memory doesn't contain this instruction.
+/// Returns the address of the system call instruction from which the thread returns. Returns nullopt if the memory
+/// doesn't contain this instruction any more.
 std::optional<RemoteAddress> instructionUsed(const Tracee& thread) {
     const RemoteAddress instruction = thread.registers().ip() - syscallInstructionBytes.size();
     std::array<std::byte, syscallInstructionBytes.size()> there{};
@@ -102,7 +102,7 @@ SingleThreadRun::~SingleThreadRun() {
     try {
         stop();
     } catch (const std::exception&) {
-        // The thread has ended or doesn't stop. The code that detaches the process will get the same error.
+        // Ignored: the thread has ended or doesn't stop. The code that detaches the process will get the same error.
     }
 }
 
@@ -151,13 +151,13 @@ void SingleThreadRun::dealWithStop() {
         resume();  // also resumes from a group-stop, because only this thread of the process runs
         return;
     }
-    // Only the kernel's signals have a positive code; signals that processes send have other codes (sigaction(2)).
+    // Only signals of the kernel have a positive code; signals that processes send have other codes (sigaction(2)).
     if ((kFaults & signalBit(info.signal)) != 0 && tracee.signalInfo().si_code > 0) {
         resume(info.signal);  // the thread calls its handler, or the kernel ends the process
         return;
     }
-    // Another process has sent the signal. Blocks it, so that it stays queued until the thread is detached. A fault
-    // with this number would now end the process.
+    // Another process has sent the signal. Blocks the signal, so that it stays queued until the thread is detached.
+    // From now on, a fault with this number would end the process.
     tracee.requeueSignal();
     blocked_ |= signalBit(info.signal);
     tracee.setSignalMask(blocked_);

@@ -20,7 +20,7 @@ struct Code {
     bool isLibrary;  ///< true if the mapping has the name of a library that usually contains a restorer
 };
 
-/// Searches system call instructions and a restorer in the code of one process.
+/// Search for system call instructions and a restorer in the code of one process.
 class CodeSearch {
 public:
     explicit CodeSearch(const RemoteMemory& memory) : memory_(memory) {}
@@ -64,8 +64,8 @@ private:
     template <typename Look>
     void look(const Code& code, const Look& enough) {
         constexpr std::size_t blockSize = std::size_t{64} * 1024;
-        // Consecutive blocks overlap by the length of the longest pattern minus one byte, so that the search also finds
-        // patterns at the border of two blocks.
+        // Number of bytes by which consecutive blocks overlap: the length of the longest pattern minus one. So the
+        // search also finds patterns at the border of two blocks.
         constexpr std::size_t overlap = restorerBytes.size() - 1;
         std::vector<std::byte> block(std::min<std::size_t>(blockSize, code.end - code.start));
         for (RemoteAddress at = code.start; at + overlap < code.end; at += block.size() - overlap) {
@@ -77,8 +77,8 @@ private:
     }
 
     const RemoteMemory& memory_;
-    // Address of any system call instruction; 0 if not found. The next members are for an instruction with a return
-    // instruction behind it, and for a restorer.
+    // Address of any system call instruction; 0 if not found. The members below are the addresses of an instruction
+    // with a return instruction after it, and of a restorer.
     RemoteAddress any_ = 0;
     RemoteAddress returning_ = 0;
     RemoteAddress restorer_ = 0;

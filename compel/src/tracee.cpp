@@ -23,7 +23,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Constants of linux/ptrace.h, which conflicts with sys/ptrace.h.
+// Constants of linux/ptrace.h. This header can't be included together with sys/ptrace.h.
 constexpr int eventStop = 128;
 constexpr std::uint64_t optionSuspendSeccomp = 1u << 21;
 constexpr long setUserDispatchNumber = 0x4210;
@@ -50,7 +50,7 @@ std::uint64_t optionBits(SeizeOptions options) noexcept {
 }
 
 // Makes growing pauses between polls of a thread. An interrupted thread usually stops within microseconds, so the first
-// pauses only yield the processor. A thread that doesn't stop soon is in the kernel for longer.
+// pauses only yield the processor. A thread that doesn't stop soon is in the kernel and needs longer.
 class Backoff {
 public:
     void pause() noexcept {
@@ -58,8 +58,8 @@ public:
             ::sched_yield();
             return;
         }
-        // Limits the length of the first pauses, because a busy processor may delay the thread, and a pause delays the
-        // result by half its length on average.
+        // Number of short pauses. The first pauses must be short: a busy processor may delay the thread, and a pause
+        // delays the result by half its length on average.
         constexpr int kShortNaps = 200;
         delay_ = std::min(delay_ * 2, rounds_ <= kShortNaps ? 100'000L : 2'000'000L);
         const timespec time{0, delay_};
@@ -196,7 +196,7 @@ std::optional<StopInfo> Tracee::pollStop(int flags) {
         got = ::waitpid(tid_, &status, __WALL | flags);
     } while (got < 0 && errno == EINTR);
     if (got < 0) {
-        // wait4(2) fails: another thread may have got this thread's tid by execve(2).
+        // wait4(2) fails if another thread has got this thread's tid by execve(2).
         const int code = errno;
         state_ = State::Released;
         stop_.reset();
@@ -223,8 +223,8 @@ StopInfo Tracee::waitStop(const std::function<void()>& look) {
     for (;;) {
         if (const auto info = waitStopFor(limited ? std::min(betweenLooks, options_.longestWait) : betweenLooks))
             return *info;
-        // Doesn't wait for an ending thread: init of a pid namespace waits until all other processes of the namespace
-        // have been reaped, perhaps by the caller (zap_pid_ns_processes() of Linux).
+        // Doesn't wait for an ending thread. If it is init of a pid namespace, it waits until all other processes of
+        // the namespace have been reaped, perhaps by the caller itself (zap_pid_ns_processes() of Linux).
         if (isEnding(tid_))
             throw TraceeGone(ESRCH, join("wait for thread ", tid_, ": it was ended"));
         if (look)
@@ -288,9 +288,10 @@ void Tracee::requeueSignal() {
     };
     if (!stop_ || atRest())
         return;
-    // Blocks the reported signal and resumes the thread: the kernel then puts the signal back into its queue
-    // (kernel/signal.c, ptrace_signal()). Each round requests another interrupt, because any stop uses up the requested
-    // one. Without a signal, the kernel takes no other signal from a queue before the requested stop (get_signal()).
+    // Blocks the reported signal and resumes the thread, because the kernel then puts the signal back into its queue
+    // (kernel/signal.c, ptrace_signal()). Requests another interrupt in each round, because any stop uses up the
+    // requested one. After the signal is blocked, the kernel takes no other signal from a queue before the requested
+    // stop (get_signal()).
     std::optional<SignalMask> mask;
     while (!atRest()) {
         const int signal = stop_->kind == StopInfo::Kind::Signal ? stop_->signal : 0;
@@ -319,8 +320,8 @@ bool Tracee::leaveCode(std::uint64_t start, std::uint64_t end) {
     const SignalMask mask = signalMask();
     if ((mask & signalBit(SIGTRAP)) != 0)
         return false;
-    // Stops before a system call: it may not return, and rt_sigreturn(2) and rt_sigprocmask(2) would change the signal
-    // mask that this function restores.
+    // Stops before a system call, because the call may not return. Besides, rt_sigreturn(2) and rt_sigprocmask(2) would
+    // change the signal mask that this function restores.
     const RemoteMemory memory(tid_);
     const auto isBeforeCall = [&] {
         auto instruction = syscallInstructionBytes;
@@ -334,7 +335,7 @@ bool Tracee::leaveCode(std::uint64_t start, std::uint64_t end) {
             if (info.kind == StopInfo::Kind::Exited)
                 throw TraceeGone(ESRCH, join("run thread ", tid_));
             if (info.kind != StopInfo::Kind::Signal || info.signal != SIGTRAP || signalInfo().si_code <= 0)
-                break;  // the signal isn't that of a step, so another process has sent it
+                break;  // not the signal of a step: another process has sent it
             swallowSignal();
             at = registers().ip();
         }
@@ -398,7 +399,8 @@ std::vector<std::byte> Tracee::registerSet(unsigned note) const {
             buffer.resize(window.iov_len);
             return buffer;
         }
-        // Enlarges a full buffer and repeats the call, because the kernel cuts off data that doesn't fit.
+        // Repeats the call with a larger buffer if the buffer is full, because the kernel cuts off data that doesn't
+        // fit.
         buffer.resize(buffer.size() * 2);
     }
 }

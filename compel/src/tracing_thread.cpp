@@ -12,10 +12,11 @@ namespace compel {
 
 namespace {
 
-/// Passes functions from the thread of workBesideTracer()'s work to the tracing thread, which calls them.
+/// Passes functions to the tracing thread, which calls them. The functions come from the thread that runs the work of
+/// workBesideTracer().
 class Service {
 public:
-    /// Returns false in a process that the thread of the work has forked, because this process has no tracing thread.
+    /// Returns false in a process that the working thread has forked, because this process has no tracing thread.
     [[nodiscard]] bool isOfThisProcess() const noexcept { return process_ == ::getpid(); }
 
     /// Runs `function` in the tracing thread, and throws its exception. Called by the thread of the work.
@@ -44,7 +45,8 @@ public:
             changed_.wait(lock, [this] { return wanted_ != nullptr || ended_; });
             if (wanted_ == nullptr)
                 return;
-            // Holds the lock during the call, which is harmless: the thread of the work waits.
+            // The call runs under the lock. This is harmless, because the only other user of the lock, the thread of
+            // the work, waits.
             try {
                 (*wanted_)();
             } catch (...) {
@@ -64,7 +66,7 @@ private:
     bool ended_ = false;
 };
 
-/// Service of the calling thread; null if the thread isn't the thread of workBesideTracer()'s work.
+/// Service that the calling thread uses; null if the calling thread doesn't run the work of workBesideTracer().
 thread_local Service* service = nullptr;
 
 }  // namespace

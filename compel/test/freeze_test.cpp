@@ -244,8 +244,8 @@ TEST_CASE("a stopped process stays stopped, and its parent hears of it once") {
         return talk.hear() == "end" ? 5 : 1;
     });
     REQUIRE(child.hear() == "ready");
-    // Puts the child into its own process group. If this program is a session leader, its process group is orphaned,
-    // and the kernel ignores SIGTSTP in it.
+    // Puts the child into its own process group. The test needs a process group that isn't orphaned: if this program is
+    // a session leader, its process group is orphaned, and the kernel ignores SIGTSTP in it.
     REQUIRE(::setpgid(child.pid(), child.pid()) == 0);
     const int stopSignal = GENERATE(SIGSTOP, SIGTSTP);
     REQUIRE(::kill(child.pid(), stopSignal) == 0);
@@ -443,7 +443,7 @@ TEST_CASE("what can't be frozen is refused with the reason") {
             return 5;
         });
         REQUIRE(child.hear() == "ready");
-        // A separate tracer, whose end detaches the thread that doesn't stop.
+        // Separate process as the tracer, because the end of the tracer detaches the thread that doesn't stop.
         Child tracer([&](const Child::Talk& talk) {
             try {
                 FrozenProcess::freeze(child.pid(), {.patience = 200ms});
@@ -508,7 +508,7 @@ TEST_CASE("a process that dies while frozen is reported and leaves nothing behin
         auto process = FrozenProcess::freeze(child.pid());
         process.kill();
     }
-    // This process is tracer and parent, so kill() has already reaped the child.
+    // kill() has already reaped the child, because this process is both its tracer and its parent.
     CHECK(::waitpid(child.pid(), nullptr, __WALL) == -1);
     CHECK(test::stateOf(child.pid()) == '?');
 }

@@ -25,7 +25,7 @@ struct Code {
     std::uint64_t end = 0;
 };
 
-/// Returns the addresses of the vDSO in this process and in all its forked children.
+/// Returns the addresses of the vDSO. They are equal in this process and in all its forked children.
 Code vdso() {
     std::istringstream maps(test::mapsOf(::getpid()));
     for (std::string line; std::getline(maps, line);) {

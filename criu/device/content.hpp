@@ -11,7 +11,8 @@
 #include "criu/device/content_store.hpp"
 
 /// Interface between drivers and the code that moves contents of device buffers (ContentMover, ContentChannel). A
-/// buffer belongs to a device and has a size; a descriptor refers to it. Only the driver can copy its content.
+/// buffer belongs to a device and has a size; a descriptor refers to the buffer. Only the driver can copy the content
+/// of a buffer.
 namespace criu::device {
 
 enum class Direction { Save, Load };
@@ -19,7 +20,7 @@ enum class Direction { Save, Load };
 /// Function that a copier calls between the parts of a copy. It throws Error if the copy must end.
 using StopCheck = std::function<void()>;
 
-/// Task to copy the content of one buffer from or to a store.
+/// Task for a mover: copy the content of one buffer from or to a store.
 struct ContentJob {
     UniqueFd buffer;                ///< descriptor of the buffer, for example a DMA-BUF
     std::uint64_t size = 0;         ///< size of the content in bytes
@@ -51,11 +52,11 @@ public:
     virtual ~ContentCopier() = default;
     /// Copies a piece. Throws Error if it can't copy all bytes.
     virtual void copy(const ContentPiece& piece) = 0;
-    /// Returns the reason why the copier used a slower method than the usual one of the driver; empty if it never did.
+    /// Returns the reason why the copier has used a slower method than the driver's usual one; empty if it never has.
     [[nodiscard]] virtual const std::string& fallback() const = 0;
 };
 
-/// Half of the interface that a driver implements. Several threads may use it.
+/// Interface that a driver implements. Several threads may use one object.
 class ContentDriver {
 public:
     virtual ~ContentDriver() = default;
@@ -63,12 +64,12 @@ public:
     [[nodiscard]] virtual std::string_view name() const = 0;
     /// Returns a description of a device for messages. `device` is the number that the driver uses for it.
     [[nodiscard]] virtual std::string describe(std::uint32_t device) const = 0;
-    /// Creates a copier, in the thread that uses it. `bufferLimit` is the maximal memory for copying, in bytes. It
-    /// opens no device, so failures occur only in copy().
+    /// Creates a copier, in the thread that uses it. `bufferLimit`: maximum memory for copying, in bytes. Opens no
+    /// device, so that failures occur only in copy().
     virtual std::unique_ptr<ContentCopier> makeCopier(std::uint32_t device, Direction direction,
                                                       std::uint64_t bufferLimit, StopCheck checkStop) = 0;
-    /// Opens a file in the format of the driver to load contents. Throws Error if it has less than `size` bytes of
-    /// content.
+    /// Opens a file in the format of the driver, to load contents from it. Throws Error if the file has less than
+    /// `size` bytes of content.
     virtual std::unique_ptr<FileContents> openContent(const ImageDir& images, const std::string& file,
                                                       std::uint64_t size) = 0;
 };

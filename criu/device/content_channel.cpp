@@ -21,7 +21,7 @@ std::span<std::byte> bytesOf(Message& message) {
 
 }  // namespace
 
-/// Message on the sockets. Both ends belong to the same criu program, so different versions may have different layouts.
+/// Message on the sockets. Both ends run the same criu program, so the layout may change between versions.
 struct ContentChannel::Message {
     std::uint32_t end = 0;  ///< 1 for the last message, 0 for others
     std::uint32_t device = 0;
@@ -46,7 +46,7 @@ ContentChannel::ContentChannel(ContentDriver& driver, LoadedStores& stores, std:
 ContentChannel::~ContentChannel() {
     if (!thread_.joinable())
         return;
-    // The destructor stops a running thread only after the restore has failed.
+    // The thread still runs only if the restore has failed. The shutdown ends it.
     ::shutdown(receiving_.get(), SHUT_RDWR);
     thread_.join();
 }
@@ -80,8 +80,8 @@ void ContentChannel::serve() {
             ::shutdown(receiving_.get(), SHUT_RDWR);
             return;
         }
-        // After a failure, the thread receives and ignores all messages. If it closed the socket, a sender would fail,
-        // and its error would hide the cause.
+        // After a failure, the thread still receives messages, and ignores them. If it closed the socket, a sender
+        // would fail, and its error would hide the cause.
         try {
             more = received.size != 0 && take(message, std::move(received));
         } catch (...) {
@@ -117,14 +117,15 @@ bool ContentChannel::take(const Message& message, kernel::ReceivedMessage receiv
 bool ContentChannel::finish() {
     if (std::exchange(finished_, true))
         return false;
-    // The socket preserves the order of messages, so this message arrives after all requests.
+    // This message arrives after all requests, because the socket preserves the order of messages.
     Message last;
     last.end = 1;
     if (thread_.joinable()) {
         try {
             kernel::sendMessage(sending_.get(), bytesOf(last), -1);
         } catch (const Error&) {
-            // Ignores the error: after a failure, the thread has shut down the sockets. The failure is thrown below.
+            // Ignores the error: after a failure, the thread has shut down the sockets itself. finish() throws this
+            // failure below.
             ::shutdown(receiving_.get(), SHUT_RDWR);
         }
         thread_.join();

@@ -19,12 +19,12 @@ struct ContentRequest {
     UniqueFd buffer;
 };
 
-/// Socket pair by which restored processes pass buffers to the coordinator, whose threads fill the buffers. Messages
-/// are atomic, so several processes can send at once. The sockets have no name, so the processes may be in different
-/// network namespaces.
+/// Socket pair by which restored processes pass buffers to the coordinator. Threads of the coordinator fill the
+/// buffers. Messages are atomic, so several processes can send at once. The sockets have no name, so the processes may
+/// be in different network namespaces.
 class ContentChannel {
 public:
-    /// `stores` opens the stores that contain the contents; no other object may use it. `stop` ends running copies.
+    /// `stores`: opens the stores that contain the contents; no other object may use it. `stop`: ends running copies.
     ContentChannel(ContentDriver& driver, LoadedStores& stores, std::uint64_t bufferLimit, StopRequest& stop,
                    const memory::ReadWatch& watch, kernel::FdStore& inherited);
     ~ContentChannel();
@@ -33,13 +33,13 @@ public:
 
     static constexpr std::size_t kDescriptors = 2;
 
-    /// Sends a buffer. A restored process calls it. Returns before the buffer is filled.
+    /// Sends a buffer. Restored processes call this. Returns before the buffer is filled.
     void send(const ContentRequest& request) const;
 
     /// Starts the receiving thread. The coordinator calls it.
     void start();
-    /// Waits until all sent buffers are filled, and throws the first failure. The coordinator calls it, when no process
-    /// can send any more. Returns false if it was called before.
+    /// Waits until all sent buffers are filled, and throws the first failure. The coordinator calls this when no
+    /// process can send any more. Returns false if it was called before.
     bool finish();
     void report(Log& log) const { mover_.report(log); }
 

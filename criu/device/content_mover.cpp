@@ -13,14 +13,15 @@
 namespace criu::device {
 namespace {
 
-// Two threads are the minimum, so that one thread does file I/O while the other one waits for the device.
+// Minimum number of threads: one does file I/O while the other one waits for the device.
 constexpr std::size_t kFewestThreads = 2;
-// On PCIe 5, more threads don't increase the speed, because the memory of the page cache limits it.
+// Maximum number of threads. On PCIe 5, more threads don't increase the speed, because the memory of the page cache
+// limits it.
 constexpr std::size_t kMostThreads = 12;
 
 /// Returns the size of the piece that begins at `start`. For an ordered store, a piece is one block, because blocks
-/// wait for each other. With larger pieces, other threads would wait for the work on several blocks, such as
-/// compression.
+/// must be written in order. If a piece had several blocks, other threads would wait for the work on all of them, such
+/// as compression.
 std::uint64_t pieceOf(const ContentJob& job, std::uint64_t start) {
     const std::uint64_t position = job.position + start;
     const std::uint64_t most =
@@ -31,7 +32,7 @@ std::uint64_t pieceOf(const ContentJob& job, std::uint64_t start) {
 }  // namespace
 
 std::size_t contentThreads(unsigned cores, std::size_t devices) noexcept {
-    // Leaves a quarter of the cores unused, because a restore also fills the memory of processes.
+    // Leaves a quarter of the cores unused, because a restore fills the memory of processes at the same time.
     const std::size_t usable = cores - cores / 4;
     return std::clamp(usable / std::max<std::size_t>(devices, 1), kFewestThreads, kMostThreads);
 }
@@ -135,7 +136,8 @@ void ContentMover::work(std::uint32_t number, Device& device, std::uint64_t shar
         if (failure) {
             if (!failure_)
                 failure_ = failure;
-            work.job->store->abandon();  // wakes threads that wait for their position; failure_ contains the cause
+            // Wakes threads that wait for their turn in the store; failure_ contains the cause.
+            work.job->store->abandon();
             over_ = true;
             for (const auto& [other, queue] : devices_)
                 queue->jobs.clear();

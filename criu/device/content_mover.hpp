@@ -28,34 +28,34 @@ namespace criu::device {
 /// core reads about 3 GB/s of a file in the page cache. PCIe 4 x16 is ten times as fast, and PCIe 5 twenty times.
 [[nodiscard]] std::size_t contentThreads(unsigned cores, std::size_t devices) noexcept;
 
-/// Returns the size of the bounce buffer for one of the `threads` copiers of a device. `limit` is the size for all of
-/// them, in bytes.
+/// Returns the size in bytes of the bounce buffer for one of the `threads` copiers of a device. `limit`: total size for
+/// all copiers of the device.
 [[nodiscard]] std::uint64_t contentBuffer(std::uint64_t limit, std::size_t threads) noexcept;
 
-/// Value of a limit that means the default: each copier gets kContentBuffer bytes.
+/// Value of a limit that stands for the default: each copier gets kContentBuffer bytes.
 inline constexpr std::uint64_t kDefaultContentLimit = ~std::uint64_t{0} - 1;
-/// Size of a copier's bounce buffer in bytes. A device copies one half while the thread reads or writes the other half.
-/// PCIe 4 x16 needs 130 microseconds for a half, which is several times as long as the submission and the wait.
+/// Size of a copier's bounce buffer in bytes. The device copies one half while the thread reads or writes the other
+/// half. PCIe 4 x16 needs 130 microseconds for a half. This is several times as long as the submission and the wait.
 inline constexpr std::uint64_t kContentBuffer = std::uint64_t{8} << 20;
 
 /// Mover of device contents. Several threads for each device move pieces: some read or write files while the device
-/// copies other pieces. After the first failure, and in the destructor, it discards the remaining pieces.
+/// copies other pieces. After the first failure, and in the destructor, the remaining pieces are discarded.
 class ContentMover {
 public:
-    /// `bufferLimit` is the memory for all copiers of one device in bytes, or kDefaultContentLimit. `stop` ends running
-    /// copies; it may be null. `watch` must outlive this object. The mover only calls `watch.piece`; the callers of
-    /// add() report the expected size.
+    /// `bufferLimit`: memory for all copiers of one device in bytes, or kDefaultContentLimit. `stop`: ends running
+    /// copies; may be null. `watch`: must outlive this object. The mover calls only `watch.piece`; the callers of add()
+    /// report the expected size.
     ContentMover(ContentDriver& driver, Direction direction, std::uint64_t bufferLimit, StopRequest* stop,
                  const memory::ReadWatch& watch);
     ~ContentMover();
     ContentMover(const ContentMover&) = delete;
     ContentMover& operator=(const ContentMover&) = delete;
 
-    /// Adds a job. Jobs of an ordered store must be added in order of position, and belong to one device.
+    /// Adds a job. Jobs of an ordered store must be added in the order of positions, and must belong to one device.
     void add(std::uint32_t device, ContentJob job);
     /// Waits until all contents are moved, and ends the threads. Throws the first failure.
     void finish();
-    /// Logs the size, the duration, and whether a copier used a slower method. The caller must have called finish().
+    /// Logs the size, the duration, and whether a copier has used a slower method. Call it after finish().
     void report(Log& log) const;
 
 private:
@@ -83,9 +83,9 @@ private:
     StopRequest* stop_;
     const memory::ReadWatch& watch_;
     std::uint64_t bytes_ = 0;
-    Clock::time_point began_{};      ///< start time of the first copy
-    Clock::time_point ended_{};      ///< end time of the last copy
-    std::atomic<bool> over_{false};  ///< true if the results of running copies aren't needed
+    Clock::time_point began_{};      ///< start time of the copy that began first
+    Clock::time_point ended_{};      ///< end time of the copy that ended last
+    std::atomic<bool> over_{false};  ///< true if running copies may end early, because their results aren't needed
     std::mutex mutex_;
     bool ending_ = false;
     std::exception_ptr failure_;

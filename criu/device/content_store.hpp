@@ -18,18 +18,18 @@ class PageSink;
 class PageSinks;
 }  // namespace criu::memory
 
-/// Stores of device contents in a checkpoint. Contents are in pages, like process memory, which may be striped and
-/// compressed. Or they are in a file in the format of the driver, which CRIU 4.2 can read.
+/// Stores of device contents in a checkpoint. Contents are either in pages, like process memory, which may be striped
+/// and compressed, or in a file in the format of the driver. CRIU 4.2 can read only such files.
 namespace criu::device {
 
 class ContentDriver;
 
-/// Store of contents by position. It is open either to save or to load, and throws Error for the other operation.
-/// Several threads may use it at once.
+/// Store of contents by position. It is open either for writing or for reading, and throws Error for the other
+/// operation. Several threads may use it at once.
 class ContentStore {
 public:
     virtual ~ContentStore() = default;
-    /// Writes bytes at a position. write() and read() throw Error, also after abandon().
+    /// Writes bytes at a position. write() and read() throw Error, for instance after abandon().
     virtual void write(std::uint64_t position, std::span<const std::byte> bytes) = 0;
     virtual void read(std::uint64_t position, std::span<std::byte> into) const = 0;
     /// Returns true if writes must have ascending positions; see memory::PageSink.
@@ -51,11 +51,11 @@ private:
     std::uint64_t start_;
 };
 
-/// Store that saves pages of one memory object. Addresses begin at 0. Each page must be written once and completely.
+/// Store that writes pages of one memory object. Addresses begin at 0. Each page must be written once and completely.
 class SavedPages final : public ContentStore {
 public:
-    /// `size` is the number of bytes of all content, a multiple of kImagePageSize. `pages` must outlive this object.
-    /// Throws Error.
+    /// `size`: size in bytes of all contents, a multiple of kImagePageSize. `pages` must outlive this object. Throws
+    /// Error.
     SavedPages(memory::PageSinks& pages, std::uint32_t object, std::uint64_t size);
     ~SavedPages() override;
     void write(std::uint64_t position, std::span<const std::byte> bytes) override;
@@ -69,10 +69,10 @@ private:
     std::unique_ptr<memory::PageSink> sink_;
 };
 
-/// Store that loads pages of one memory object.
+/// Store that reads pages of one memory object.
 class LoadedPages final : public ContentStore {
 public:
-    /// `source` must outlive this object. If `frees` is true, it frees the storage of pages after it has read them
+    /// `source` must outlive this object. `frees`: if true, frees the storage of pages after reading them
     /// (--auto-dedup). Throws Error.
     LoadedPages(const memory::PageSource& source, bool frees);
     ~LoadedPages() override;
@@ -92,11 +92,11 @@ struct ContentPlace {
     std::uint64_t position = 0;  ///< position in the memory object, or after the header of the file
 };
 
-/// Page sources of device contents, by number of the memory object. criu opens them before it restores any process, so
-/// that a missing file is found early.
+/// Page sources of device contents; the key is the number of the memory object. criu opens them before it restores any
+/// process, so that a missing file causes an early error.
 using ContentSources = std::map<std::uint32_t, memory::PageSource>;
 
-/// Stores from which contents are loaded. Each store is opened at its first use. Only one thread may use this object,
+/// Stores from which criu reads contents. Each store is opened at its first use. Only one thread may use this object,
 /// but several threads may use one store.
 class LoadedStores {
 public:

@@ -7,7 +7,7 @@ namespace criu::device {
 class DumpDevices;
 class RestoreDevices;
 
-/// Returns the two halves of the fd kind for files that device subsystems handle.
+/// Returns the dump half and the restore half of the fd kind for files that device subsystems dump and restore.
 std::unique_ptr<files::FileKindDump> makeDeviceFileDump(DumpDevices& devices);
 std::unique_ptr<files::FileKindRestore> makeDeviceFileRestore(RestoreDevices& devices);
 

@@ -13,7 +13,7 @@ class ExternalSocketRestore;
 class ExternalSocketDump;
 }  // namespace criu::sockets
 
-/// Adapters by which device subsystems save and restore external sockets. At present, only plugins do this.
+/// Adapters by which device subsystems dump and restore external sockets. At present, only plugins do this.
 namespace criu::engine {
 
 /// Returns an adapter for the subsystems of a dump. `devices` must outlive it.

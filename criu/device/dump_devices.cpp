@@ -18,7 +18,8 @@ DumpDevices::DumpDevices(const model::Options& options, Log& log, const ImageDir
     : watch_(std::make_unique<memory::ReadWatch>()),
       context_{options, log, images, inventory_, stop, *watch_, &pages} {}
 
-// Calls another constructor first, so that the destructor reverts the started dumps if a later subsystem throws.
+// Delegates to another constructor: after it, the destructor runs even if a later subsystem throws, and reverts the
+// started dumps.
 DumpDevices::DumpDevices(const Subsystems& subsystems, const model::Options& options, Log& log, const ImageDir& images,
                          memory::PageSinks& pages, StopRequest& stop)
     : DumpDevices(options, log, images, pages, stop) {
@@ -58,8 +59,8 @@ std::string_view DumpDevices::whoCheckpoints(HostPid pid) const {
 }
 
 void DumpDevices::checkpoint(std::span<compel::FrozenProcess* const> processes, const ProcessCheckpointed& settled) {
-    // Only the last subsystem that checkpoints may call `settled`, because an earlier one doesn't know if a later one
-    // changes a process.
+    // Passes `settled` only to the last subsystem that checkpoints, because an earlier one doesn't know whether a later
+    // one changes the process.
     const auto last =
         std::find_if(parts_.rbegin(), parts_.rend(), [](const Part& part) { return part.dump->checkpoints(); });
     for (const Part& part : parts_) {
@@ -119,7 +120,7 @@ bool DumpDevices::takeLink(int index, int type, const std::string& kind) {
 }
 
 void DumpDevices::dumpLate(HostPid root, const memory::ReadWatch& watch) {
-    // Clears the watch at the end, because its counters may no longer exist when subsystems revert their work.
+    // Clears the watch at the end: when subsystems revert their work, the counters in the watch may not exist any more.
     const struct Watching {
         Watching(memory::ReadWatch& all, const memory::ReadWatch& watch) : watch_(all) { watch_ = watch; }
         ~Watching() { watch_ = {}; }

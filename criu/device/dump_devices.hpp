@@ -7,7 +7,7 @@
 
 namespace criu::device {
 
-/// All subsystems of one dump. Most functions call the subsystems in order; release() and the destructor use the
+/// All subsystems of one dump. Most functions call the subsystems in order; release() and the destructor call them in
 /// reverse order. The destructor must run while the processes are frozen.
 class DumpDevices {
 public:
@@ -25,23 +25,23 @@ public:
     /// will.
     [[nodiscard]] std::string_view whoCheckpoints(HostPid pid) const;
     /// Checkpoints all live processes of the tree. Calls `settled`, in the calling thread, for processes that no
-    /// subsystem will change later. It may omit some of these processes.
+    /// subsystem will change later. May omit some of these processes.
     void checkpoint(std::span<compel::FrozenProcess* const> processes, const ProcessCheckpointed& settled);
     [[nodiscard]] bool isUnusable(const MappedDevice& mapped);
     [[nodiscard]] bool claims(const MappedDevice& mapped);
     [[nodiscard]] bool claims(const files::OpenFd& file);
-    /// Saves a file by the first subsystem that handles it. Throws Error if no subsystem handles it.
+    /// Dumps a file by the first subsystem that accepts it. Throws Error if no subsystem does.
     void dump(const files::OpenFd& file, FileId id);
     [[nodiscard]] bool takesSockets() const;
     [[nodiscard]] bool takeSocket(int fd, std::uint32_t inode);
     [[nodiscard]] bool takeMount(const std::string& mountPoint, int id);
     [[nodiscard]] bool takeLink(int index, int type, const std::string& kind);
-    /// Calls dumpLate() of all subsystems. `watch` is notified of saved contents during this call.
+    /// Calls dumpLate() of all subsystems. Notifies `watch` of dumped contents during this call.
     void dumpLate(HostPid root, const memory::ReadWatch& watch);
     /// Returns the inventory names of the subsystems that have data in the images.
     [[nodiscard]] const std::vector<std::string>& used() const noexcept { return inventory_.names; }
-    /// Calls release() of all subsystems, and then finish() of all. Throws Error if a device of a resumed process
-    /// doesn't work; in this case, no subsystem is finished.
+    /// Calls release() of all subsystems, and then finish() of all. If a device of a resumed process doesn't work,
+    /// throws Error before it calls any finish().
     void release(bool tasksResume);
 
 private:

@@ -26,7 +26,7 @@ namespace {
 
 constexpr const char* kDefaultDirectory = "/usr/lib/criu";
 
-/// Returns false if the plugin doesn't handle the object (ENOTSUP). Throws Error for other failures.
+/// Returns false if the plugin rejects the object (ENOTSUP). Throws Error for other failures.
 bool checkHookResult(int result, const char* hook) {
     if (result == -PluginFile::kNotSupported)
         return false;
@@ -79,7 +79,7 @@ public:
         return checkHookResult(file_.call(CR_PLUGIN_HOOK__DUMP_UNIX_SK, fd, static_cast<int>(inode)), "DUMP_UNIX_SK");
     }
     bool takeMount(const std::string& mountPoint, int id) override {
-        std::string path = '.' + mountPoint;  // the hook expects the path with a leading dot, as CRIU passes it
+        std::string path = '.' + mountPoint;  // the hook expects the path with a leading dot, because CRIU passes it so
         return checkHookResult(file_.call(CR_PLUGIN_HOOK__DUMP_EXT_MOUNT, path.data(), id), "DUMP_EXT_MOUNT");
     }
     bool takeLink(int index, int type, const std::string& kind) override {
@@ -138,7 +138,7 @@ public:
 
     UniqueFd openSocket(std::uint32_t inode) override {
         const int fd = file_.call(CR_PLUGIN_HOOK__RESTORE_UNIX_SK, static_cast<int>(inode));
-        // After a failure, criu creates the socket itself.
+        // Ignores a failure, because criu then creates the socket itself.
         if (fd < 0 && fd != -PluginFile::kNotSupported)
             log_.warn("{}: RESTORE_UNIX_SK failed for socket:[{}] ({})", file_.name(), inode, fd);
         return UniqueFd(std::max(fd, -1));
@@ -200,7 +200,7 @@ private:
     PluginFile file_;
 };
 
-/// Returns the built-in subsystem that replaces the plugin with this name; nullptr if none does.
+/// Returns the built-in subsystem that replaces the plugin with this name; nullptr if there is none.
 const Subsystem* substituteOf(std::string_view name, const Subsystems& subsystems) {
     const auto found = std::find_if(subsystems.begin(), subsystems.end(), [&](const auto& subsystem) {
         const auto names = subsystem->replacesPlugins();
@@ -215,8 +215,8 @@ public:
     PluginFilter(std::span<const std::string> off, const Subsystems& subsystems, Log& log)
         : off_(off), subsystems_(subsystems), log_(log) {}
 
-    /// Returns true if neither an option nor a built-in subsystem excludes the name, which is that of the file or of
-    /// the plugin. `path` is for the log.
+    /// Returns true if a plugin with this name may be loaded: neither an option nor a built-in subsystem excludes it.
+    /// `name`: name of the file or of the plugin. `path`: for the log.
     [[nodiscard]] bool wants(std::string_view name, const std::string& path) const {
         if (std::find(off_.begin(), off_.end(), name) != off_.end()) {
             log_.info("Plugin {} isn't used: it is switched off by --no-device", path);
@@ -234,7 +234,7 @@ private:
     Log& log_;
 };
 
-/// Throws Error for a plugin file that criu doesn't trust. If the name is a symbolic link, checks its target.
+/// Throws Error for a plugin file that criu doesn't trust. If the file is a symbolic link, checks its target.
 void requireTrustedPlugin(int directory, const char* name, const std::string& path) {
     const UniqueFd file(sys(::openat(directory, name, O_PATH | O_CLOEXEC), "open {}", path));
     kernel::requireTrusted(file.get(), path);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr unsigned kOldVersion = CRIU_PLUGIN_GEN_VERSION(0, 1, 0);
 
-// Names of the functions in plugins without a descriptor, by number of the hook.
+// Names of the functions in plugins without a descriptor; the index is the number of the hook.
 constexpr const char* kOldHooks[] = {
     "cr_plugin_dump_unix_sk",        "cr_plugin_restore_unix_sk",   "cr_plugin_dump_file",
     "cr_plugin_restore_file",        "cr_plugin_dump_ext_mount",    "cr_plugin_restore_ext_mount",

@@ -12,8 +12,8 @@ namespace criu::device {
 /// Loaded shared object of a plugin. criu never unloads it, because it may have started threads or registered handlers.
 class PluginFile {
 public:
-    /// Loads a file. Throws Error if it isn't a plugin, or if it needs a later version of the interface. A plugin may
-    /// have hooks that criu doesn't know; criu never calls these.
+    /// Loads a file. Throws Error if the file isn't a plugin, or if it needs a later version of the interface. criu
+    /// never calls hooks that it doesn't know.
     explicit PluginFile(const std::string& path);
 
     [[nodiscard]] const char* name() const noexcept { return descriptor_->name; }

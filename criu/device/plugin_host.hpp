@@ -5,8 +5,8 @@
 
 namespace criu::device {
 
-/// Scope in which functions that plugins call can access the context of a run. CRIU's plugin ABI passes no context to
-/// these functions.
+/// Scope in which functions that plugins call find the context of a run. Needed because CRIU's plugin ABI passes no
+/// context to these functions.
 class PluginHost {
 public:
     explicit PluginHost(const Context& context);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Symbols that plugins written for CRIU 4.2 import from its binary (lib/c/criu-plugin-host.h). No other code of criu
-// uses them. The functions throw no exceptions, because C callers can't catch them.
+// Symbols that plugins for CRIU 4.2 import from its binary (lib/c/criu-plugin-host.h). No other code of criu uses these
+// symbols. The functions throw no exceptions, because C callers can't catch them.
 #include "criu/device/plugin_symbols.hpp"
 
 #include <fcntl.h>
@@ -30,7 +30,7 @@ static_assert(sizeof(cr_options) == 512 && offsetof(cr_options, libdir) == 160 &
 static_assert(sizeof(seize_task_status) == 40 && offsetof(seize_task_status, state) == 24 &&
               offsetof(seize_task_status, ppid) == 32);
 
-// Type whose members plugins don't use.
+// Type of which plugins use only pointers.
 struct pstree_item {
     bool children = false;
 };
@@ -71,7 +71,7 @@ const criu::kernel::FdStore& store() {
 
 }  // namespace
 
-// Data symbols of the interface. They aren't const, because they aren't const in CRIU 4.2.
+// Data symbols of the interface. They aren't const, because CRIU 4.2 declares them so.
 cr_options opts;
 int fi_strategy = 0;
 char criu_run_id[37];

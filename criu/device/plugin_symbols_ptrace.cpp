@@ -19,7 +19,7 @@
 namespace {
 
 enum : int { kTaskAlive = 1, kTaskDead = 2, kTaskStopped = 3, kTaskZombie = 6 };
-constexpr int kEventStop = 128;  // PTRACE_EVENT_STOP of linux/ptrace.h, which conflicts with sys/ptrace.h
+constexpr int kEventStop = 128;  // PTRACE_EVENT_STOP of linux/ptrace.h; can't be included together with sys/ptrace.h
 
 int report(const char* what, int pid) {
     if (const auto* const context = criu::device::pluginContext())

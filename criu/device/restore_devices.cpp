@@ -24,7 +24,8 @@ RestoreDevices::RestoreDevices(const Inputs& inputs, Empty)
                                                               inputs.stop,    *watch_,     nullptr,       &inputs.pages,
                                                               &inputs.store,  &inputs.tree} {}
 
-// Calls another constructor first, so that the destructor reverts the started restores if a later subsystem throws.
+// Delegates to another constructor: after it, the destructor runs even if a later subsystem throws, and reverts the
+// started restores.
 RestoreDevices::RestoreDevices(const Inputs& inputs) : RestoreDevices(inputs, Empty()) {
     const PluginsEntry* const listed = inputs.inventory.plugins_entry;
     inventory_.listed = listed != nullptr;
@@ -66,8 +67,8 @@ void RestoreDevices::prepare(files::FileRestore& files) {
     requireKnownGpus();
 }
 
-/// Throws Error for a name of --gpu-map that no subsystem knows. A subsystem ignores names of other subsystems' GPUs,
-/// so only a check across all subsystems finds an unknown name.
+/// Throws Error for a name of --gpu-map that no subsystem knows. The check is here, because a single subsystem ignores
+/// names that may belong to other subsystems.
 void RestoreDevices::requireKnownGpus() const {
     using GpuName = DeviceRestore::GpuName;
     for (const model::GpuMapping& mapping : context_.options.gpuMap) {

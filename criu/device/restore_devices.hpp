@@ -34,7 +34,7 @@ public:
 
     void prepare(files::FileRestore& files);
     void share(kernel::FdStore& store);
-    /// Sets the watch that the coordinator and restored processes notify of loaded contents. Must be called before
+    /// Sets the watch that the coordinator and restored processes notify of loaded contents. Call it before
     /// startWork().
     void watch(const memory::ReadWatch& watch);
     [[nodiscard]] std::size_t descriptors() const;
@@ -42,25 +42,24 @@ public:
     [[nodiscard]] bool late(FileId id) const;
     [[nodiscard]] bool early(FileId id) const;
     void visitGroups(const ProcessGroups& groups);
-    /// Calls startWork() of all subsystems, which may start threads in the coordinator. The returned object ends this
-    /// work. It must not outlive this object or the watch.
+    /// Calls startWork() of all subsystems, so that they may start threads in the coordinator. The destructor of the
+    /// returned object ends this work. The returned object must not outlive this object or the watch.
     [[nodiscard]] std::unique_ptr<DeviceWork> startWork();
 
-    /// Opens a file in a restored process. Returns false if the caller must call it again after it has opened other
-    /// files.
+    /// Opens a file in a restored process. Returns false if the caller must try again after it has opened other files.
     [[nodiscard]] bool open(FileId id, files::FileOpener& opener) const;
-    /// Opens a socket in a restored process. Returns an invalid descriptor if no subsystem handles it.
+    /// Opens a socket in a restored process. Returns an invalid descriptor if no subsystem accepts it.
     [[nodiscard]] UniqueFd openSocket(std::uint32_t inode) const;
-    /// Restores a mount in a restored process. Throws Error if no subsystem handles it.
+    /// Restores a mount in a restored process. Throws Error if no subsystem accepts it.
     void putMount(int id, const std::string& path) const;
     void complete(FileId id, files::PlacedFiles& files) const;
     /// Returns the file and the offset of a mapping, in a restored process. If no subsystem returns a file, opens the
     /// path of the mapping. Throws Error.
     [[nodiscard]] Relocated relocate(const DeviceMapping& mapping) const;
-    /// Calls updateInetSocket() of the subsystems, by which a plugin can replace addresses of a socket.
+    /// Calls updateInetSocket() of the subsystems, so that a plugin can replace addresses of a socket.
     void updateInetSocket(const InetAddresses& socket) const;
 
-    /// Restores the device state of all processes. The coordinator calls it.
+    /// Restores the device state of all processes. The coordinator calls this.
     void resume(std::span<const ResumedProcess> processes);
     void finish() noexcept;
 

@@ -35,8 +35,8 @@ struct SubsystemOption {
     void set(model::Options& options, std::uint64_t value) const;
 };
 
-/// Returns the options of all device subsystems, in the order of the help text. The program that links the subsystems
-/// defines this function (criu/cli/built_in_devices.cpp). The options have static storage.
+/// Returns the options of all device subsystems, in the order of the help text. Defined in the program that links the
+/// subsystems (criu/cli/built_in_devices.cpp). The options have static storage.
 [[nodiscard]] std::vector<const SubsystemOption*> subsystemOptions();
 
 }  // namespace criu::device

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kGraceMs = 3000;  // milliseconds between SIGTERM and SIGKILL when criu ends a program
 
-/// Attributes that start a program with the signal mask and signal actions that criu was started with.
+/// Attributes of posix_spawn(3) that give a program the signal mask and signal actions with which criu was started.
 class SpawnAttributes {
 public:
     explicit SpawnAttributes(const sigset_t& mask) {
@@ -57,7 +57,7 @@ public:
     /// program ends. `timeoutMs`: milliseconds; -1 means no limit.
     bool ended(int stop, int timeoutMs) const noexcept {
         if (!fd_)
-            return true;  // pidfd_open() failed: reap() waits
+            return true;  // without a pidfd, the caller continues with reap(), which waits for the end
         pollfd waiting[2] = {{fd_.get(), POLLIN, 0}, {stop, POLLIN, 0}};
         int count;
         do {

@@ -12,7 +12,7 @@ namespace criu::engine {
 
 /// Runs the programs of --action-script at every stage. The programs get no arguments, only an environment:
 /// - CRTOOLS_SCRIPT_ACTION: name of the stage
-/// - CRTOOLS_IMAGE_DIR: path of the images directory, which is valid while criu runs
+/// - CRTOOLS_IMAGE_DIR: path of the images directory; valid until criu ends
 /// - CRTOOLS_INIT_PID: pid of the root, once criu knows it
 class ActionScripts : public model::StageListener {
 public:
@@ -20,9 +20,9 @@ public:
     ActionScripts(std::span<const std::string> programs, StopRequest& stop, Log& log) noexcept
         : programs_(programs), stop_(stop), log_(log) {}
 
-    /// Runs all programs one after the other, from the last to the first. A failed program doesn't prevent the others.
-    /// Returns the bitwise OR of all exit statuses (128 + signal for a killed program); 0 without programs. Throws
-    /// Error if a program can't be started, or after a stop request, which ends the running program.
+    /// Runs all programs one after the other, from the last to the first. Runs the remaining programs even if one
+    /// fails. Returns the bitwise OR of all exit statuses (128 + signal for a killed program); 0 without programs.
+    /// Throws Error if a program can't be started. After a stop request, ends the running program and throws Error.
     int reached(const model::StageEvent& event) override;
 
 private:

@@ -43,7 +43,8 @@ bool isOneOf(const Client& client, gid_t gid) {
     return gid == client.gid || std::find(client.groups.begin(), client.groups.end(), gid) != client.groups.end();
 }
 
-/// Throws Error that names the first capability of `has` that `may` lacks.
+/// Throws Error if the capability set `has` isn't a subset of `may`. The error names the first capability that `may`
+/// lacks. `set`: name of the set.
 void requireWithin(std::uint64_t has, std::uint64_t may, std::string_view set) {
     const std::uint64_t beyond = has & ~may;
     if (beyond != 0)
@@ -82,9 +83,8 @@ void limit(ImageDir& directory, const Client& client) {
         directory.limitTo(rightsOf(client));
 }
 
-/// Checks that Yama would let the client trace the process `root`. The kernel itself checks this only for criu, not for
-/// the client. Refuses a client that the process permitted by PR_SET_PTRACER, because the kernel doesn't show this
-/// permission.
+/// Checks that Yama would let the client trace the process `root`, because the kernel checks only criu. Ignores a
+/// permission that the process gave the client by PR_SET_PTRACER, because the kernel doesn't show it.
 void requireYama(const Client& client, HostPid root) {
     const kernel::YamaScope scope = kernel::readYamaScope();
     const bool byCapability = has(client, CAP_SYS_PTRACE);
@@ -98,8 +98,8 @@ void requireYama(const Client& client, HostPid root) {
              static_cast<int>(scope));
 }
 
-/// Refuses a process in a private namespace: criu would dump the namespace's tmpfs files and message queues with criu's
-/// credentials.
+/// Refuses a process in a private namespace: criu would dump tmpfs files and message queues of the namespace, although
+/// the client may have no access to them.
 void requireNoOwnNamespaces(const kernel::NamespaceIds& process, const kernel::NamespaceIds& criu) {
     for (std::size_t number = 0; number < kernel::kNamespaceKinds; ++number)
         if (process.kinds[number] != criu.kinds[number])
@@ -122,13 +122,13 @@ void requireClientGhosts(const Client& client, const ImageDir& images) {
     for (const auto& remap : remaps->all<RemapFilePathEntry>()) {
         if (remap->has_remap_type != 0 && remap->remap_type != REMAP_TYPE__GHOST)
             continue;
-        // marks ghost files in images that were written before remap_type existed
+        // Bit of a ghost file's id in images from before the field remap_type existed.
         constexpr std::uint32_t kOldGhostBit = 1U << 31;
         const std::uint32_t id = remap->has_remap_type != 0 ? remap->remap_id : remap->remap_id & ~kOldGhostBit;
         auto image = images.openRead(ImageKind::GhostFile, id);
         const auto ghost = image ? image->next<GhostFileEntry>() : std::nullopt;
         if (!ghost)
-            continue;  // the restore of the file later reports the missing image
+            continue;  // the restore later reports the missing image of the ghost file
         const ErrorContext context([&] { return imageName(ImageKind::GhostFile, id); });
         const GhostFileEntry& file = **ghost;
         if (S_ISCHR(file.mode) || S_ISBLK(file.mode))

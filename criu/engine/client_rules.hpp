@@ -26,9 +26,9 @@ namespace criu::task {
 struct Credentials;
 }
 
-/// Rules for a client with fewer privileges than criu. The rules let the client dump and restore only processes with
-/// the client's own credentials. Each require function throws Error (EPERM) if the client violates a rule. It does
-/// nothing for the owner of criu.
+/// Rules for a client with fewer privileges than criu. The client may dump and restore only processes with the client's
+/// own credentials. Each require function throws Error (EPERM) if the client violates a rule. For the owner of criu, it
+/// does nothing.
 namespace criu::engine {
 
 /// Opens the current directory, which is the work directory. criu uses the client's path rights for all names in this
@@ -46,8 +46,9 @@ void requireClientCredentials(const model::Client& client, const task::Credentia
 /// Checks running processes before criu freezes them for the client. The first process is the root of the tree.
 void requireClientsProcesses(const model::Client& client, std::span<const HostPid> processes);
 
-/// Checks every thread of a frozen tree, because threads could change their credentials until the freeze. The client
-/// must be allowed to trace each thread (ptrace(2)). Each thread must pass requireClientCredentials().
+/// Checks every thread of a frozen tree. Needed again after requireClientsProcesses(), because threads could change
+/// their credentials until the freeze. The client must be allowed to trace each thread (ptrace(2)). Each thread must
+/// pass requireClientCredentials().
 void requireClientTree(const model::Client& client, FrozenTree& tree);
 
 /// Checks images before a restore for the client: credentials of all threads, namespaces, and deleted files. Refuses

@@ -31,9 +31,9 @@ namespace {
 using options::Command;
 using options::Invocation;
 
-/// Removes the device subsystems that --no-device names, then loads plugins, which may replace a removed subsystem.
-/// Loads no plugins for a client with fewer privileges than criu. CRIU's plugins open images with criu's credentials,
-/// and would follow a link that the client has planted in its images directory.
+/// Removes the device subsystems that --no-device names, then loads plugins. A plugin may replace a removed subsystem.
+/// Loads no plugins for a client with fewer privileges than criu: CRIU's plugins open images with criu's credentials,
+/// and would follow a link that the client has planted.
 void chooseDevices(const Run& run, device::Subsystems& devices, const device::PluginDirectory& plugins) {
     const model::Options& options = run.options;
     const auto& off = options.disabledDevices;
@@ -57,8 +57,8 @@ void warnIfShared(int directory, const std::string& name, Log& log) {
                  status.st_mode & 07777);
 }
 
-/// Prevents core files of criu, because criu's memory contains memory of other processes. Sets a limit of 1 byte: with
-/// a limit of 0, the kernel still passes the core to a program in /proc/sys/kernel/core_pattern.
+/// Prevents core files of criu, because criu's memory contains memory of other processes. Sets a limit of 1 byte, not
+/// 0: with 0, the kernel still passes the core to a program in /proc/sys/kernel/core_pattern.
 void limitCoreFile() noexcept {
     rlimit limit{};
     if (::getrlimit(RLIMIT_CORE, &limit) != 0)
@@ -104,7 +104,8 @@ void startTrace(const Invocation& invocation, Log& log) {
 }
 
 Outcome checkSystem(const model::Options& options, const device::Subsystems& devices, Log& log) {
-    // Probes all features again, because the feature file of an earlier criu run may be older than the running kernel.
+    // An empty file name makes Features probe all features again: the feature file of an earlier criu run may describe
+    // another kernel.
     kernel::Features features{std::string()};
     auto probes = featureProbes(features);
     for (const auto& device : devices)
@@ -116,15 +117,16 @@ Outcome checkSystem(const model::Options& options, const device::Subsystems& dev
     return outcome;
 }
 
-/// Keeps the image stream file if `status` is 0. After a dump, `status` isn't 0 if an action script refused the dump.
+/// Keeps the image stream file if `status` is 0. Returns `status`. A dump returns another status if an action script
+/// refused the dump.
 int keepIfDone(int status, ImageStreamFile& stream) noexcept {
     if (status == 0)
         stream.keep();
     return status;
 }
 
-/// Makes paths of action scripts absolute if they lead to programs from the directory in which the user started criu.
-/// Leaves other paths unchanged, which are relative to the work directory as in CRIU 4.2.
+/// Makes the path of an action script absolute if a program exists at this path in the directory where the user started
+/// criu. Leaves other paths relative to the work directory, as CRIU 4.2 does.
 std::vector<std::string> fromStartDirectory(std::vector<std::string> programs) {
     for (std::string& program : programs)
         if (program.find('/') != std::string::npos && ::access(program.c_str(), X_OK) == 0)
@@ -142,8 +144,8 @@ void openDirectories(const model::Options& options, const model::Client& client,
     }
     if (!client.isOwner)
         fail("the client hasn't opened its images directory");
-    // Opens the images directory before chdir(2): both paths are relative to the directory in which the user started
-    // criu.
+    // Opens the images directory before chdir(2), because both paths are relative to the directory in which the user
+    // started criu.
     imagesDir.reset(sys(::open(options.imagesDir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC),
                         "open the images directory {}", options.imagesDir));
     const std::string& workDir = options.workDir.value_or(options.imagesDir);
@@ -158,9 +160,10 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
     options::requireAllowed(invocation.settings, client);
     if (!options.feature)
         requireCommandCaps(invocation.command);
-    // Opened before openDirectories(), because the path is relative to the directory in which the user started criu.
+    // Opens the stream before openDirectories() changes the directory, because the path is relative to the directory in
+    // which the user started criu.
     ImageStreamFile stream(invocation.command, options, stop);
-    ImageKeys keys(invocation.command, options, stop);  // before openDirectories(), like `stream`
+    ImageKeys keys(invocation.command, options, stop);  // key paths are also relative to that directory
     Run run{options, log, stop, devices, stream, keys};
     run.client = client;
     device::PluginDirectory plugins = device::pluginDirectory(options);
@@ -182,7 +185,7 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
     run.listeners.setImagesDir(run.imagesDir.get());
 
     if (!options.execCommand.empty())
-        // checked before the restore, because criu can't refuse the command afterwards
+        // Checks the command first, because criu can't fail any more when the restored tree runs.
         kernel::requireRunnable(options.execCommand);
     switch (invocation.command) {
         case Command::Dump:

@@ -20,9 +20,9 @@ struct Outcome {
     std::string answer;  ///< text for standard output: findings of the commands check, explain and verify
 };
 
-/// Executes a command that has passed options::validate(). Enters the work directory and opens the log there. At each
-/// stage, notifies `listeners`, then action scripts (--action-script), then device subsystems. Throws Error if the
-/// command fails.
+/// Executes a command whose options have passed options::validate(). Enters the work directory and opens the log there.
+/// At each stage, notifies `listeners`, then action scripts (--action-script), then device subsystems. Throws Error if
+/// the command fails.
 Outcome execute(const options::Invocation& invocation, Log& log, StopRequest& stop, device::Subsystems devices,
                 std::vector<model::StageListener*> listeners = {}, const model::Client& client = {});
 

@@ -33,8 +33,8 @@ struct Run {
     ImageStreamFile& stream;  ///< file of --stream-to or --stream-from
     ImageKeys& keys;          ///< keys of --encrypt, --decrypt, --sign and --signed-by
     UniqueFd imagesDir = {};  ///< descriptor of the images directory, open for reading
-    /// Listeners that the guardian notifies: action scripts, and the client of the service. The guardian outlives the
-    /// working process.
+    /// Listeners that the guardian notifies: action scripts, and the client of the service. The guardian can notify
+    /// them even after the death of the working process.
     model::StageListeners listeners = {};
     /// Listeners that the working process notifies after `listeners`: device subsystems.
     model::StageListeners drivers = {};
@@ -42,16 +42,16 @@ struct Run {
     model::Client client = {};
 };
 
-/// Opens the images directory of a command. The client may have planted names in the directory, so criu looks up,
-/// creates and removes names with the client's path rights. New files belong to the client.
+/// Opens the images directory of a command. criu looks up, creates and removes names in it with the client's path
+/// rights, because the client may have planted names there. New files belong to the client.
 [[nodiscard]] ImageDir takeImages(Run& run);
 
-/// Checks one running process immediately before criu seizes it for the client. requireClientsProcesses() hasn't
-/// checked a new child, or a process that has got the pid of an ended process.
+/// Checks one running process immediately before criu seizes it for the client. requireClientsProcesses() has checked
+/// the tree before, but not a new child, nor a process that has got the pid of an ended process.
 void requireClientsProcess(const model::Client& client, HostPid pid);
 
 /// Dumps the tree options.tree. Returns the exit status: 0, or the status of a post-dump script that refused the tree
-/// kill. If the dump fails, resumes all tasks unchanged and throws Error.
+/// kill. If the dump fails, resumes all tasks in their dumped state and throws Error.
 int dump(Run& run);
 
 /// Writes the private memory of the tree options.tree, and resumes the tree. Starts to track writes, so that the next
@@ -59,15 +59,15 @@ int dump(Run& run);
 int preDump(Run& run);
 
 /// Receives the pages of one dump and stores them in the images directory. With options.detached, a daemon does the
-/// work, and pageServer() returns as soon as senders can connect. Returns the exit status. Throws Error.
+/// work, and pageServer() returns as soon as clients can connect. Returns the exit status. Throws Error.
 int pageServer(Run& run);
 
-/// Supplies the processes of one restore with lazy pages, from images or from the page server of the dump
-/// (--page-server). With options.detached, a daemon does the work. Returns the exit status, which isn't 0 if criu
-/// killed processes because it couldn't read their pages. Throws Error.
+/// Serves lazy pages to the processes of one restore, from images or from the page server of the dump (--page-server).
+/// With options.detached, a daemon does the work. Returns the exit status, which isn't 0 if criu killed processes
+/// because it couldn't read their pages. Throws Error.
 int lazyPages(Run& run);
 
-/// Frees those pages of all parent images that later images also contain. Returns the exit status. Throws Error.
+/// Frees a page in parent images if later images also contain this page. Returns the exit status. Throws Error.
 int dedup(Run& run);
 
 /// Restores the tree of the images. Without options.detached, waits until the root has ended. With options.execCommand,
@@ -76,18 +76,19 @@ int dedup(Run& run);
 int restore(Run& run);
 
 /// Makes the checks of a restore, and creates nothing. Puts a report of all obstacles into `answer`. Returns the exit
-/// status: 0 if it found no obstacle.
+/// status, which is 0 without obstacles.
 int explain(Run& run, std::string& answer);
 
 /// Verifies images and their parent images by checksums, signature or encryption. Puts a report into `answer`. Returns
-/// the exit status: 0 if criu could verify all images and found no damage. Throws Error for a directory without images.
+/// the exit status, which is 0 if criu could verify all images and found no damage. Throws Error for a directory
+/// without images.
 int verify(Run& run, std::string& answer);
 
 /// Writes the features of this machine's processor to an image.
 void dumpCpuInfo(Run& run);
 
-/// Packs the files of an images directory into a stream (options.streamTo). unpackStream() unpacks a stream
-/// (options.streamFrom), and replaces images of an earlier dump. Both return the exit status and throw Error.
+/// Packs the files of an images directory into a stream (options.streamTo). Returns the exit status. Throws Error.
+/// unpackStream() reverses this: it unpacks a stream (options.streamFrom), and replaces images of an earlier dump.
 int packStream(Run& run);
 int unpackStream(Run& run);
 

@@ -80,7 +80,7 @@ constexpr FileKind kKinds[] = {
      [](Restore) { return sockets::makeVsockRestore(); }},
     {FD_TYPES__UND, [](Dump) { return sockets::makeOtherSocketDump(); }, nullptr},
     {FD_TYPES__REG, [](Dump with) { return files::makeRegularDump(with.paths); },
-     // last row, because this kind claims every file with a path
+     // The last row, because this kind claims every file with a path.
      [](Restore with) { return files::makeRegularRestore(with.remaps); }},
 };
 

@@ -42,7 +42,7 @@ struct SeenSession;
 
 namespace criu::engine {
 
-/// Objects that the dump halves of fd kinds use. They must outlive the halves.
+/// Objects that the dump halves of fd kinds use; they must outlive the dump halves.
 struct FileDumpResources {
     files::PathDump& paths;
     memory::SegmentsDump& segments;
@@ -55,7 +55,7 @@ struct FileDumpResources {
     const files::RingOwners& rings;
 };
 
-/// Objects that the restore halves of fd kinds use. They must outlive the halves.
+/// Objects that the restore halves of fd kinds use; they must outlive the restore halves.
 struct FileRestoreResources {
     const files::PathRemaps& remaps;
     const memory::Segments& segments;
@@ -66,7 +66,7 @@ struct FileRestoreResources {
     bool ownPosixQueues;  ///< true if the tree gets a private IPC namespace
 };
 
-/// Fd kind: its file type in images, and functions that make its dump half and its restore half.
+/// Fd kind: its file type in images, and two functions that make its dump half and its restore half.
 struct FileKind {
     FdTypes type = FD_TYPES__UND;
     std::unique_ptr<files::FileKindDump> (*startDump)(const FileDumpResources&) = nullptr;

@@ -24,8 +24,8 @@
 namespace criu::engine {
 namespace {
 
-/// Returns true for system calls that may wait for a file system, or for a child of criu that waits for one. Other
-/// waits of criu check for a stop request themselves.
+/// Returns true for system calls that may wait for a file system, or for a child of criu that waits for a file system.
+/// In other waits, criu itself checks for a stop request.
 bool asksFileSystem(long call) {
     // number in /proc/PID/syscall of a thread that is blocked outside of a system call
     constexpr long kPageFault = -1;
@@ -60,7 +60,7 @@ bool asksFileSystem(long call) {
 }
 
 /// Creates a child that shares the descriptor table. When the calling process ends, the child still has the table, so
-/// that no blocking close(2) delays that end. The kernel kills the child when the calling thread ends.
+/// that the kernel needn't close files, which may block. The kernel kills the child when the calling thread ends.
 void shareDescriptors() {
     const pid_t parent = ::getpid();
     if (sys(::syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0), "create a process that shares descriptors") != 0)
@@ -91,9 +91,9 @@ FilesystemWatchdog::~FilesystemWatchdog() {
     thread_.join();
 }
 
-/// Returns the name of the file system that a system call waits for. If the first argument is no descriptor of a
-/// watched file system, returns the names of all watched file systems. `call`: number and arguments of the call, as in
-/// /proc/PID/syscall.
+/// Returns the name of the file system that a system call waits for. If the first argument of the call isn't a
+/// descriptor of a watched file system, returns the names of all watched file systems. `call`: number and arguments of
+/// the call, as in /proc/PID/syscall.
 std::string FilesystemWatchdog::nameFor(const std::string& call) const {
     char* rest = nullptr;
     (void)std::strtol(call.c_str(), &rest, 10);

@@ -11,10 +11,10 @@ namespace criu::engine {
 class FrozenPhase;
 class Rollback;
 
-/// Userspace and remote file systems of the tree, and the rollback for them.
+/// Userspace and remote file systems of the tree, and the rollback that runs if one of them doesn't reply.
 struct GuardedFiles {
     std::set<dev_t> devices;  ///< device numbers of these file systems
-    Rollback& rollback;       ///< steps that must run even if a file system doesn't reply
+    Rollback& rollback;       ///< steps that the filesystem watchdog runs before it ends the working process
 };
 
 /// Calls `work` for a frozen tree and returns its result. First checks that the client may dump the tree, and that file

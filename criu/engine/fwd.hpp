@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-/// Forward declarations of all types that the engine's headers use only by reference or pointer.
+/// Forward declarations of types that the engine's headers use only by reference or pointer.
 namespace compel {
 class FrozenProcess;
 struct FrozenThread;

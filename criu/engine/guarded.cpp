@@ -31,8 +31,8 @@ namespace {
 
 using model::Stage;
 
-/// Type of a message to the guardian with the cause of a failure (GuardReport). Positive types are numbers of a Stage.
-/// The guardian replies only to stages.
+/// Type of a message to the guardian with the cause of a failure (GuardReport). A type that isn't negative is the
+/// number of a Stage. The guardian replies only to stages.
 constexpr std::int32_t kReport = -1;
 /// Type of a message to the guardian: the working process ends and hasn't reverted all its changes.
 constexpr std::int32_t kAbandoned = -2;
@@ -74,7 +74,7 @@ UniqueFd copyOf(const UniqueFd& fd) noexcept {
 }
 
 /// Makes device subsystems revert device state after a failed dump, when the processes run again. Subsystems skip state
-/// that they have already reverted. Needed for state that can't be reverted before the resume, and after the working
+/// that they have already reverted. Needed for state that can't be reverted before the resume, and if the working
 /// process was killed.
 void rescueDevices(Run& run, UniqueFd imagesDir) {
     const ImageDir images(std::move(imagesDir), "the images directory");
@@ -96,10 +96,12 @@ public:
                                {channel_.get(), POLLIN, 0}};
             if (::poll(events, std::size(events), abandoned_ ? kAbandonedPause : -1) < 0 && errno != EINTR)
                 failErrno("wait for process {}", worker_);
-            // Doesn't rely on the descriptor of the stop request: a listener that waited may have consumed the signal.
+            // Queries the stop request itself instead of its descriptor: a listener that waited for the descriptor may
+            // have consumed the signal.
             if (!stopPassedOn_ && run_.stop.requested())
                 passStopOn();
-            // Handles messages before the exit status, because the working process sent them before it ended.
+            // Handles messages before the exit status of the working process, because this process sent them before it
+            // ended.
             if ((events[2].revents & POLLIN) != 0)
                 serve();
             else if ((events[2].revents & (POLLHUP | POLLERR)) != 0)
@@ -123,8 +125,8 @@ public:
 private:
     static constexpr int kAbandonedPause = 100;  // milliseconds
 
-    /// Returns true if the tracer, the main thread of the working process, has ended. The kernel has then resumed the
-    /// tree, even if another thread of the process is still blocked in a call that SIGKILL doesn't end.
+    /// Returns true if the tracer has ended; the tracer is the main thread of the working process. The kernel has then
+    /// resumed the tree, even if another thread of this process is still blocked in a call that SIGKILL doesn't end.
     [[nodiscard]] bool firstThreadHasEnded() const {
         try {
             kernel::ProcBuffer buffer;
@@ -134,8 +136,8 @@ private:
         }
     }
 
-    /// Passes a stop request to the working process, which reverts its changes. Consumes the request in the guardian,
-    /// so that the request doesn't stop listeners that help to revert.
+    /// Passes a stop request to the working process, which then reverts its changes. Consumes the request in the
+    /// guardian, because a pending request would also stop listeners that help to revert.
     void passStopOn() noexcept {
         try {
             run_.stop.throwIfRequested();
@@ -200,7 +202,7 @@ private:
 };
 
 /// Makes the kernel send SIGTERM (a stop request) to the working process when the guardian ends. If the guardian ended
-/// before the prctl(2) call, the working process sends SIGTERM to itself.
+/// before the prctl(2) call, the working process sends the signal to itself.
 void stopWithGuardian(const kernel::PidFd& guardian) {
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (guardian.waitExit(std::chrono::milliseconds(0)))
@@ -215,7 +217,7 @@ GuardedRoot::GuardedRoot(HostPid root) : process(root.value) {
     try {
         ids = kernel::readNamespaceIds(dir);
     } catch (const Error& error) {
-        // If criu may not read the links, the dump later fails with a better message.
+        // Ignored: if criu may not read the links, the dump later fails with a better message.
         if (error.code() != EACCES && error.code() != EPERM)
             throw;
     }
@@ -255,7 +257,7 @@ std::vector<std::string> Guardian::nameExternals() {
 }
 
 int Guardian::notify(Stage stage) {
-    // If the guardian is dead, this process itself notifies the listeners, so that they unlock the network.
+    // If the guardian is dead, the working process itself notifies the listeners, so that they unlock the network.
     const bool alone = stage == Stage::NetworkUnlock && guardian_.waitExit(std::chrono::milliseconds(0));
     const int status = alone ? listeners_.notify(stage) : ask(stage);
     if (status != 0 && stage != Stage::NetworkUnlock)
@@ -299,13 +301,13 @@ int runGuarded(Run& run, const GuardedRoot& root, const std::function<int(Guardi
         setProcessTitle(fmt::format("dump tree {}", root.process.pid()));
         guardiansEnd.reset();
         run.keys.lock();
-        const NoOuterContexts reported;  // errors of this process don't include the error context of the guardian
+        const NoOuterContexts reported;  // errors of this process must not contain the error context of the guardian
         run.log.beginProcess("criu: work");
         Guardian link(root, std::move(workersEnd), guardian, run.listeners, run.drivers);
         UniqueFd imagesDir = copyOf(run.imagesDir);  // `work` moves run.imagesDir away
         const int status = work(link);
         if (status != 0)
-            rescueDevices(run, std::move(imagesDir));  // the guardian also does this, but may be dead
+            rescueDevices(run, std::move(imagesDir));  // the guardian does this, too, unless it is dead
         run.log.endStages();
         if (status == 0)
             link.awaitGuardianEnd();

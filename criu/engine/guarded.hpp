@@ -16,7 +16,7 @@
 
 namespace criu::engine {
 
-/// Root of the dumped tree. Guardian and working process both use it.
+/// Root of the dumped tree, for the guardian and for the working process.
 struct GuardedRoot {
     /// Throws Error if there is no such process.
     explicit GuardedRoot(HostPid root);
@@ -29,8 +29,8 @@ struct GuardedRoot {
 /// Connection of the working process to its guardian. The guardian notifies listeners of stages on request.
 class Guardian {
 public:
-    /// `guardian`: pidfd of the guardian. `listeners`: listeners of the guardian; this process notifies them only if
-    /// the guardian is dead, and only of NetworkUnlock. `drivers`: device subsystems, which this process always
+    /// `guardian`: pidfd of the guardian. `listeners`: listeners of the guardian. If the guardian is dead, the working
+    /// process notifies them of NetworkUnlock itself. `drivers`: device subsystems, which the working process always
     /// notifies itself.
     Guardian(const GuardedRoot& root, UniqueFd channel, const kernel::PidFd& guardian, model::StageListeners& listeners,
              model::StageListeners& drivers) noexcept
@@ -47,11 +47,11 @@ public:
     /// Sends the cause of a failure to the guardian. Does nothing if the guardian is dead.
     void report(const Log::Cause& cause) noexcept;
 
-    /// Reports to the guardian that this process ends and hasn't reverted all its changes. The guardian then reverts
-    /// the rest, as after the death of the working process.
+    /// Reports to the guardian that the working process ends and hasn't reverted all its changes. The guardian then
+    /// reverts the remaining changes, as it does after the death of the working process.
     void abandon() noexcept;
-    /// Makes awaitGuardianEnd() wait for the guardian. Needed if this process' end kills processes that are needed for
-    /// the guardian's success, such as init of criu's pid namespace.
+    /// Makes awaitGuardianEnd() wait for the guardian. Needed if the end of this process kills init of criu's pid
+    /// namespace: the kernel would then kill the guardian, too, before it can report success.
     void outlive() noexcept { outlives_ = true; }
     /// After outlive(), waits until the guardian has ended, for at most half a minute. Call it after work that
     /// succeeded.
@@ -70,14 +70,14 @@ private:
 };
 
 /// Runs `work` in a child, the working process; the calling process becomes the guardian. If the user kills the
-/// guardian, even by SIGKILL, the child reverts its changes and ends. Without a child, a killed tracer couldn't revert
-/// its changes: its tasks would continue in injected code.
+/// guardian, even by SIGKILL, the working process reverts its changes and ends. If the guardian itself were the tracer,
+/// SIGKILL would leave its changes: its tasks would continue in injected code.
 ///
-/// Passes stop requests to the child. Returns the exit status of the child, which is the result of `work`. `work` must
-/// not throw.
+/// Passes stop requests to the working process. Returns its exit status, which is the result of `work`. `work` must not
+/// throw.
 ///
 /// Both processes stay in the namespaces in which the user started criu. The guardian notifies run.listeners, and the
-/// child notifies run.drivers. If the child is killed, the guardian logs the cause to run.log.
+/// working process notifies run.drivers. If the working process is killed, the guardian logs the cause to run.log.
 int runGuarded(Run& run, const GuardedRoot& root, const std::function<int(Guardian&)>& work);
 
 }  // namespace criu::engine

@@ -27,8 +27,8 @@ bool isOtherUser(const kernel::CredentialIds& ids, const kernel::CredentialIds& 
     return !(ids == own);
 }
 
-/// Returns a credential of the thread that a process with credentials `own` can't set for itself, as text for a
-/// message. Returns nothing if the process can set all.
+/// Returns a credential of the thread that a process with the credentials `own` can't set for itself, as text for a
+/// message. Returns nothing if such a process can set all credentials of the thread.
 std::optional<std::string> lackingFor(const kernel::TaskStatus& thread, const task::Credentials& own) {
     const std::uint64_t sets =
         thread.capPermitted | thread.capInheritable | thread.capAmbient | (thread.capBounding & ~own.bounding);

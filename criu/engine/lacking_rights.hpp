@@ -9,8 +9,8 @@ namespace criu::engine {
 
 class FrozenTree;
 
-/// Warns of capabilities, users, groups and limits of the tree that a restore with the capabilities of this criu
-/// process couldn't set.
+/// Warns of capabilities, users, groups and limits of the tree that a restore couldn't set if it had the capabilities
+/// of this criu process.
 void warnOfLackingRights(FrozenTree& tree, Log& log);
 
 }  // namespace criu::engine

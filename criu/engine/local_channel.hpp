@@ -18,7 +18,7 @@
 /// an abstract address, and both ends pass peer authentication (kernel/peer_auth.hpp).
 namespace criu::engine {
 
-/// Abstract socket address of a daemon. The kernel removes the address with the socket.
+/// Abstract socket address of a daemon. When the socket is closed, the kernel removes the address.
 class AbstractAddress {
 public:
     /// `name`: at most 107 bytes.
@@ -27,8 +27,8 @@ public:
     /// Connects a new socket to the address. If connect(2) fails, returns nothing and leaves the reason in errno.
     /// Throws Error if the kernel creates no socket.
     [[nodiscard]] std::optional<UniqueFd> connect() const;
-    /// Binds a new socket to the address, and doesn't call listen(2). Returns nothing if another process has bound the
-    /// address. Throws Error.
+    /// Binds a new socket to the address, but doesn't listen. Returns nothing if another process has bound the address.
+    /// Throws Error.
     [[nodiscard]] std::optional<UniqueFd> bind() const;
 
 private:
@@ -42,8 +42,8 @@ private:
 [[nodiscard]] std::pair<UniqueFd, UniqueFd> makeChannel();
 
 /// Starts a daemon, and returns a connection to it. Returns nothing if another process has bound the address. Throws
-/// Error. `name`: name of the daemon for messages. `serve`: called in the daemon with the bound socket and an
-/// authenticated connection to the caller; must not return.
+/// Error. `name`: name of the daemon for messages. `serve`: function that the daemon runs with the bound socket and an
+/// authenticated connection to the caller; it must not return.
 [[nodiscard]] std::optional<UniqueFd> startDaemon(const AbstractAddress& address, std::string_view name,
                                                   const std::function<void(UniqueFd listener, UniqueFd client)>& serve);
 

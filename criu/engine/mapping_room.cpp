@@ -18,17 +18,17 @@ namespace criu::engine {
 namespace {
 
 /// Number of mappings that the restorer has in the process: code, control page, data, and the vDSO during its move.
-/// Includes a few that mremap(2) requires to be free (Linux 6.1).
+/// Also counts a few mappings that must be free, because mremap(2) else fails (Linux 6.1).
 constexpr std::size_t kOfRestorer = 12;
 
-/// Compares the mappings of restored processes with vm.max_map_count.
+/// Comparison of the number of a process' mappings with vm.max_map_count.
 class MappingCounts {
 public:
-    /// Returns true if the process has so few mappings that they surely fit.
+    /// Returns true if the process has so few mappings that they need no exact count.
     [[nodiscard]] bool isFew(const MmEntry& mm) const noexcept { return mm.n_vmas < allowed_ / 2; }
 
-    /// Throws Error if the process has too many mappings. `saved`: number of mappings that the restore makes only after
-    /// it unmapped criu's mappings.
+    /// Throws Error if the process has too many mappings. `saved`: number of mappings that the restore makes only when
+    /// criu's mappings are unmapped.
     void require(const MmEntry& mm, std::size_t saved) {
         if (fits(mm, saved))
             return;

@@ -20,14 +20,14 @@ void loadLibraries(const kernel::NamespaceIds& tree, const kernel::NamespaceIds&
 namespaces::NamespaceDumps makeNamespaceDumps(const namespaces::DumpInputs& inputs) {
     namespaces::NamespaceDumps kinds;
     kinds.push_back(namespaces::makePidDump(inputs));
-    kinds.push_back(namespaces::makeUserDump(inputs));  // before the kinds that use the id map of user namespaces
+    kinds.push_back(namespaces::makeUserDump(inputs));  // first, because other kinds use the id map of user namespaces
     kinds.push_back(namespaces::makeCgroupDump(inputs));
     kinds.push_back(namespaces::makeUtsDump(inputs));
     kinds.push_back(namespaces::makeTimeDump(inputs));
     kinds.push_back(namespaces::makeMountDump(inputs));
     kinds.push_back(namespaces::makeIpcDump(inputs));
     namespaces::requireNoExternalSharing(inputs);
-    // The network kind is last, because the calling thread enters the network namespace.
+    // The network kind is last, because its restore half makes the calling thread enter the network namespace.
     kinds.push_back(namespaces::makeNetworkDump(inputs));
     return kinds;
 }
@@ -35,7 +35,7 @@ namespaces::NamespaceDumps makeNamespaceDumps(const namespaces::DumpInputs& inpu
 namespaces::NamespaceRestores makeNamespaceRestores(const NamespaceRestoreResources& with) {
     const namespaces::RestoreInputs& inputs = with.inputs;
     namespaces::NamespaceRestores kinds;
-    // The user kind is first, because it defines the id map, and because the user namespace owns the other namespaces.
+    // The user kind is first: it defines the id map, and its user namespace must own the other namespaces.
     kinds.push_back(namespaces::makeUserRestore(inputs));
     kinds.push_back(namespaces::makePidRestore(inputs));
     kinds.push_back(namespaces::makeCgroupRestore(inputs, with.cgroups));

@@ -26,11 +26,12 @@ namespace criu::sockets {
 class NetworkLock;
 }
 
-/// Makes the halves of all namespace kinds.
+/// Makes the dump halves and restore halves of all namespace kinds.
 namespace criu::engine {
 
-/// Loads the libraries that a dump of a tree in these namespaces needs, so that the tree isn't frozen during the
-/// loading. Ignores failures, which the users of the library report. `home`: namespaces of criu.
+/// Loads the shared libraries (dlopen(3)) that a dump of a tree in these namespaces needs. Call it before the freeze,
+/// so that loading doesn't prolong the freeze. Ignores failures, because the code that uses a library reports them.
+/// `home`: namespaces of criu.
 void loadLibraries(const kernel::NamespaceIds& tree, const kernel::NamespaceIds& home) noexcept;
 
 /// Makes the dump halves of all namespace kinds, in the order in which the dump uses them. Throws Error if criu can't

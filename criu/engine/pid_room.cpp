@@ -19,7 +19,7 @@
 namespace criu::engine {
 namespace {
 
-/// Highest pid, tid, process group or session that the restore needs, and what it belongs to.
+/// Highest pid, tid, process group or session that the restore needs, with a description of its user.
 struct Highest {
     pid_t number = 0;
     std::string owner;
@@ -36,7 +36,7 @@ Highest highestOf(const PlannedRestore& planned) {
     for (const auto& task : planned.tree().tasks)
         for (const model::Thread& thread : task->threads)
             highest.add(thread.tid.value, thread.tid == task->pid ? "process" : "thread");
-    // births.all() also contains helpers, whose pids are ids of process groups and sessions.
+    // births.all() also contains helpers, because a restore needs their pids as ids of process groups and sessions.
     for (const model::Birth& birth : planned.births.all()) {
         highest.add(birth.pid.value, birth.helper ? "process group or session" : "process");
         highest.add(birth.pgid.value, "process group");
@@ -55,8 +55,8 @@ Highest highestBelow(const PlannedRestore& planned) {
     return highest;
 }
 
-/// Returns the limit of an existing pid namespace that the root joins: criu's, or one that the user passed. Returns
-/// nothing if the user passed no descriptor of this namespace.
+/// Returns the limit of the existing pid namespace that the root joins: criu's namespace, or one that the user passed.
+/// Returns nothing if the user didn't pass a descriptor of this namespace.
 std::optional<kernel::PidLimit> limitOfRoot(const PlannedRestore& planned) {
     const namespaces::RestoreNsContext& around = planned.nsContext;
     if (!around.ownPids)
@@ -77,7 +77,7 @@ std::optional<kernel::PidLimit> limitOfRoot(const PlannedRestore& planned) {
     throw error;
 }
 
-/// Limit of kernel.pid_max that is too low.
+/// Limit kernel.pid_max that is too low for the restore.
 struct Lack {
     kernel::PidLimit limit;  ///< pid namespace in which the limit must be raised
     Highest wanted;
@@ -87,7 +87,8 @@ struct Lack {
 std::optional<Lack> findLack(const PlannedRestore& planned) {
     const kernel::PidLimit own;
     const pid_t highest = own.highest();
-    // A new pid namespace gets at least the limit of criu's pid namespace, so criu raises its own limit.
+    // The kernel gives a new pid namespace at least the limit of criu's pid namespace. So criu only needs to raise the
+    // limit of its own namespace.
     const auto lackInNew = [&](Highest wanted) -> std::optional<Lack> {
         if (wanted.number <= highest)
             return std::nullopt;
@@ -136,7 +137,8 @@ void PidRoom::raise() {
 void PidRoom::lower() noexcept {
     for (const Raised& raised : raised_) {
         try {
-            // Leaves a limit unchanged that another process has set in the meantime.
+            // Lowers the limit only if it still has the value that criu set, because another process may have changed
+            // it since.
             const int code = raised.limit.highest() == raised.now ? raised.limit.set(raised.before) : 0;
             if (code != 0)
                 planned_.log().warn("kernel.pid_max can't be lowered to {} again: {}", raised.before + 1,

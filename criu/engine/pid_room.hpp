@@ -10,8 +10,8 @@
 namespace criu::engine {
 class PlannedRestore;
 
-/// Raises kernel.pid_max if the tree has pids, tids, process groups or sessions above it, like CRIU 4.2. The destructor
-/// lowers the limit again if the restore has failed.
+/// Raises kernel.pid_max, like CRIU 4.2, if an id of a process, thread, process group or session of the tree is above
+/// it. If the restore has failed, the destructor lowers the limit again.
 class PidRoom {
 public:
     /// Raises the limits. Throws Error if criu can't raise them. Call it before the restore creates anything.

@@ -24,7 +24,7 @@ struct Unit {
     std::string_view name;
 };
 
-/// Returns the unit in which `bytes` is shown: the largest binary unit that is at most `bytes`.
+/// Returns the unit in which criu shows `bytes`: the largest binary unit that isn't larger than `bytes`.
 Unit unitFor(double bytes) noexcept {
     constexpr Unit units[] = {{0x1p40, "TiB"}, {0x1p30, "GiB"}, {0x1p20, "MiB"}, {0x1p10, "KiB"}};
     for (const Unit& unit : units)
@@ -45,7 +45,7 @@ std::string duration(double seconds) {
 }
 
 void put(int fd, std::string_view text) noexcept {
-    // Ignores errors, because a failed write to the terminal must not fail the command.
+    // Ignores errors: if the terminal is closed, the command must still succeed.
     [[maybe_unused]] const ssize_t written = ::write(fd, text.data(), text.size());
 }
 
@@ -58,7 +58,7 @@ Progress::Progress(std::string_view verb, const std::atomic<std::uint64_t>& done
 void Progress::startThread() {
     if (fd_ < 0)
         return;
-    // Blocks signals in the new thread, so that the kernel delivers them to the thread that does the work.
+    // Blocks signals in the new thread, so that the kernel delivers them to the thread that executes the command.
     const SignalsBlocked blocked;
     thread_ = std::thread([this] {
         std::unique_lock lock(mutex_);

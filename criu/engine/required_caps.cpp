@@ -44,7 +44,8 @@ void requireCommandCaps(options::Command command) {
     // The kernel accepts either capability for /proc/PID/map_files and for `set_tid` of clone3(2).
     if (!kernel::hasCapability(CAP_SYS_ADMIN) && !kernel::hasCapability(CAP_CHECKPOINT_RESTORE))
         missing.emplace_back("CAP_SYS_ADMIN (or CAP_CHECKPOINT_RESTORE)");
-    // A criu of another user than root needs no CAP_SYS_PTRACE to trace processes of this user (ptrace(2)).
+    // Doesn't require CAP_SYS_PTRACE from a criu of an ordinary user, because criu may trace processes of this user
+    // without it (ptrace(2)).
     if (!kernel::hasCapability(CAP_SYS_PTRACE) && ::geteuid() == 0)
         missing.emplace_back(kernel::capabilityName(CAP_SYS_PTRACE));
     if (missing.empty())

@@ -40,11 +40,11 @@ bool isFree(std::uint64_t at, std::size_t size) {
 }  // namespace
 
 std::uint64_t restorerDataRoom(const CoreEntry& core, const MmEntry& mm, std::size_t threads) {
-    // Returns a large estimate for 64-bit tasks, which have plenty of addresses. Only 32-bit tasks need an exact
-    // estimate.
+    // Size that is surely enough for a 64-bit task; such a task has plenty of addresses. Only 32-bit tasks need an
+    // exact calculation.
     constexpr std::uint64_t kPlenty = std::uint64_t{32} << 20;
     constexpr std::uint64_t kForAny = std::uint64_t{1} << 20;
-    constexpr std::uint64_t kPerMapping = 640;  // bytes for up to eight steps
+    constexpr std::uint64_t kPerMapping = 640;  // bytes for the at most eight steps that one mapping needs
     constexpr std::uint64_t kPerTimer = 512;
     constexpr std::uint64_t kPerSignal = 512;
     std::uint64_t room = kPlenty;
@@ -85,7 +85,7 @@ memory::Range findRestorerArea(std::uint64_t size, std::uint64_t limit, const Mm
         return hole ? hole : avoid.findHole(size, kLowestArea, limit);
     };
     // Tries the range with mmap(2), because `mapped` may be out of date. Reads /proc/self/maps only if the range isn't
-    // free, because this takes much longer.
+    // free, because reading takes much longer.
     auto hole = holeBeside(mapped);
     if (!hole || !isFree(*hole, size))
         hole = holeBeside(memory::ownMappings());

@@ -17,7 +17,7 @@ namespace criu::engine {
 /// `mm`: has the mappings, sorted by address.
 void requireRestorerRoom(const CoreEntry& core, const MmEntry& mm, std::size_t threads);
 
-/// Finds `size` bytes of addresses below `limit` that are free both in the calling process and in the process of the
+/// Finds `size` bytes of addresses below `limit` that are free in both the calling process and the process of the
 /// images. Throws Error. `mm`: mappings of the images. `mapped`: mappings that the calling process had at its creation.
 [[nodiscard]] memory::Range findRestorerArea(std::uint64_t size, std::uint64_t limit, const MmEntry& mm,
                                              const memory::RangeSet& mapped);

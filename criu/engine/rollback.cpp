@@ -24,8 +24,8 @@ RollbackStep::~RollbackStep() {
 
 void Rollback::run(Log& log) noexcept {
     constexpr std::chrono::seconds kLongest{5};
-    // While this thread has the mutex, the destructor of a RollbackStep in another thread waits, so that it doesn't
-    // revert the same change.
+    // While this thread holds the mutex, the destructor of a RollbackStep in another thread waits. Otherwise both
+    // threads could revert the same change.
     const std::lock_guard lock(mutex_);
     for (const std::function<void()>& step : steps_) {
         try {

@@ -11,12 +11,12 @@ class Log;
 
 namespace criu::engine {
 
-/// List of steps that revert changes of a dump outside of the tree. Usually destructors revert these changes.
-/// FilesystemWatchdog runs the steps if the thread with these destructors is blocked in a call.
+/// List of steps that revert changes of a dump outside of the tree. Usually destructors revert these changes. If the
+/// thread that would run these destructors is blocked in a call, FilesystemWatchdog runs the steps instead.
 class Rollback {
 public:
-    /// Runs the steps from the last to the first. Logs failures. Waits at most a few seconds for each step, so a step
-    /// may still run when the function returns. The caller must end the process afterwards.
+    /// Runs the steps in reverse order. Logs failures. Waits at most a few seconds for each step, so that a step may
+    /// still run when the function returns. The caller must end the process afterwards.
     void run(Log& log) noexcept;
 
 private:

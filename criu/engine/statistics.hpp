@@ -17,8 +17,8 @@ struct Options;
 
 namespace criu::engine {
 
-/// Times and amounts of a dump. A page has 4 KiB. pagesWritten and sharedPagesWritten add up to the size of the pages
-/// files.
+/// Times and amounts of a dump. A page has 4 KiB. pagesWritten plus sharedPagesWritten is the number of pages in the
+/// pages files.
 struct DumpStatistics {
     std::chrono::microseconds freezing{};     ///< time until all tasks were frozen
     std::chrono::microseconds frozen{};       ///< time in which all tasks were frozen
@@ -38,8 +38,9 @@ struct DumpStatistics {
 struct RestoreStatistics {
     std::chrono::microseconds forking{};
     std::chrono::microseconds restore{};  ///< time from the start of criu until the tasks run
-    std::uint64_t pagesCompared = 0;      ///< pages that criu compared with pages inherited from the parent process
-    std::uint64_t pagesSkippedCow = 0;    ///< equal pages, which processes continue to share
+    std::uint64_t pagesCompared = 0;      ///< pages whose content criu compared with that of inherited pages
+    /// Pages with the content of the inherited page, which the processes continue to share.
+    std::uint64_t pagesSkippedCow = 0;
     std::uint64_t pagesRestored = 0;
     std::uint64_t bufferBytes = 0;  ///< bytes of page buffers; only for --display-stats
 };
@@ -60,8 +61,8 @@ private:
     std::chrono::steady_clock::time_point start_;
 };
 
-/// Writes the image stats-dump or stats-restore into the work directory. The fields of the image hold at most 71
-/// minutes; stores longer times as 71 minutes.
+/// Writes the image stats-dump or stats-restore into the work directory. A time field of the image has 32 bits, so a
+/// time above 71 minutes becomes 71 minutes.
 void writeStatistics(const ImageDir& workDir, const DumpStatistics& statistics);
 void writeStatistics(const ImageDir& workDir, const RestoreStatistics& statistics);
 

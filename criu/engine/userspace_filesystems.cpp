@@ -38,7 +38,7 @@ struct Found {
 };
 
 /// Returns the device of the file to which a link below /proc/PID leads. Sends no request to a FUSE server: the kernel
-/// follows such a link without a path lookup, and AT_STATX_DONT_SYNC makes FUSE use cached attributes (Linux 4.20).
+/// follows such a link without a path lookup. AT_STATX_DONT_SYNC makes FUSE use cached attributes (Linux 4.20).
 std::optional<Found> lookAt(const kernel::ProcPid& process, const std::string& link) {
     struct statx status {};
     if (::statx(process.fd(), link.c_str(), AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &status) != 0)
@@ -48,7 +48,7 @@ std::optional<Found> lookAt(const kernel::ProcPid& process, const std::string& l
                                                                           status.stx_rdev_minor == kFuseMinor};
 }
 
-/// Returns true if the tree has processes of other users than root, who may have chosen the tree's files.
+/// Returns true if the tree has processes of users other than root. Such a user may have chosen the tree's files.
 bool isOfOthers(FrozenTree& tree) {
     const kernel::ProcPid self = kernel::ProcDir().self();
     const auto own = kernel::readNamespaceId(self, NamespaceKind::User);
@@ -67,8 +67,8 @@ dev_t sharedMemoryDevice() {
     return status.st_dev;
 }
 
-/// Returns the devices of all FUSE file systems, also of unmounted ones. fusectl lists the connections to FUSE servers
-/// by device number (fs/fuse/control.c). Returns an empty set if fusectl isn't mounted.
+/// Returns the devices of all FUSE file systems, including unmounted ones: fusectl lists the connections to FUSE
+/// servers by device number (fs/fuse/control.c). Returns an empty set if fusectl isn't mounted.
 std::set<dev_t> fuseConnections() {
     constexpr decltype(statfs::f_type) kFuseControl = 0x65735543;  // FUSE_CTL_SUPER_MAGIC
     const char* const list = "/sys/fs/fuse/connections";
@@ -87,12 +87,12 @@ std::set<dev_t> fuseConnections() {
     return devices;
 }
 
-/// Finds userspace and remote file systems in the mount namespaces of the tree.
+/// Search for userspace and remote file systems in the mount namespaces of the tree.
 class ServedFileSearch {
 public:
-    /// Reads the mount namespaces of the tree and of criu. `others`: true if other users than root chose the tree's
-    /// files. Such a user may hide a file system, for instance unmount it while files are open. With `others`, all file
-    /// systems that are mounted in none of these namespaces count, except those of the kernel. Overlays of other
+    /// Reads the mount namespaces of the tree and of criu. `others`: true if users other than root chose the tree's
+    /// files. Such a user may hide a file system, for instance unmount it while files are open. So with `others`, all
+    /// file systems count that are mounted in none of these namespaces, except those of the kernel. Overlays of other
     /// namespaces also count, because their layers may be userspace file systems. For trees of root, only unmounted
     /// FUSE file systems count.
     ServedFileSearch(FrozenTree& tree, bool others) : seesHidden_(others) {
@@ -111,7 +111,7 @@ public:
             const auto space = task->namespaceOf(NamespaceKind::Mount);
             if (!spaces_.insert(space).second)
                 continue;
-            // Searches the text before parsing it, because it usually contains no such mount.
+            // Searches the text before parsing it, because most texts contain no such mount and then need no parsing.
             const std::string_view text = task->dir.read("mountinfo", buffer_);
             if (!readsAll && !kernel::anyMountIs(text, kernel::isRemoteFileSystem))
                 continue;
@@ -136,7 +136,7 @@ public:
     [[nodiscard]] bool none() const noexcept { return names_.empty() && !seesHidden_ && unmounted_.empty(); }
     /// Returns true if an overlay may have layers on file systems that mountinfo doesn't show.
     [[nodiscard]] bool layered() const noexcept { return layered_; }
-    /// Returns true for an unmounted file system that may be a userspace or remote file system. A file system on a
+    /// Returns true if this device may be that of an unmounted userspace or remote file system. A file system on a
     /// block device has a major number, and needs no server. Device 0 is anonymous memory.
     [[nodiscard]] bool mayBeHidden(dev_t device) const {
         return unmounted_.contains(device) ||
@@ -161,7 +161,7 @@ private:
 
     bool seesHidden_;
     bool layered_ = false;
-    std::set<dev_t> mounted_;    ///< devices of all mounts, if criu searches unmounted file systems; else empty
+    std::set<dev_t> mounted_;    ///< devices of all mounts; empty if criu doesn't search unmounted file systems
     std::set<dev_t> unmounted_;  ///< FUSE file systems that are mounted in none of the mount namespaces
     kernel::ProcBuffer buffer_;
     std::set<std::optional<std::uint32_t>> spaces_;
@@ -174,10 +174,11 @@ private:
 struct Part {
     bool usesAny = false;
     std::optional<std::string> use;     ///< name of a file that the process has on a userspace file system
-    std::optional<std::string> server;  ///< name of a descriptor of /dev/fuse, which a FUSE server has
+    std::optional<std::string> server;  ///< name of the process' descriptor of /dev/fuse; only a FUSE server has one
 };
 
-/// Finds the userspace and remote file systems that one process uses. Adds one file of each file system to `samples`.
+/// Finds the userspace and remote file systems that one process uses. Puts one file of each of these file systems into
+/// `samples`.
 Part partOf(const FrozenTask& task, ServedFileSearch& served, std::map<dev_t, UniqueFd>& samples,
             kernel::ProcBuffer& buffer) {
     Part part;
@@ -255,7 +256,7 @@ void UserspaceFilesystems::requireResponsive() const {
     for (const auto& [device, sample] : samples_) {
         struct stat status {};
         struct statfs system {};
-        // Ignores errors, because an error also shows that the file system replies. The dump of the file reports it.
+        // Ignores errors: even an error shows that the file system replies. The dump of the file reports the error.
         (void)::fstat(sample.get(), &status);
         (void)::fstatfs(sample.get(), &system);
     }

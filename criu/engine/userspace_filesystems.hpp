@@ -13,18 +13,18 @@ namespace criu::engine {
 
 class FrozenTree;
 
-/// Finds the userspace and remote file systems that the tree uses. A FUSE server in the frozen tree would never reply,
-/// and another server may stop at any time. criu would then wait in a system call, with the tree frozen;
+/// Userspace and remote file systems that the tree uses. If a FUSE server is in the frozen tree, it never replies;
+/// another server may stop replying at any time. criu would then wait in a system call, with the tree frozen.
 /// FilesystemWatchdog ends such a wait.
 ///
 /// The tree uses a file system by an open file, a mapping, a directory, a program, or a FUSE mount in a mount namespace
-/// that isn't criu's. In trees of other users than root, overlays and unmounted file systems also count, because they
+/// that isn't criu's. In trees of users other than root, overlays and unmounted file systems also count, because they
 /// may hide a server. In trees of root, criu finds unmounted FUSE file systems if fusectl is mounted
 /// (/sys/fs/fuse/connections).
 class UserspaceFilesystems {
 public:
-    /// Finds the file systems, and sends no request to a server. Throws Error if a process of the tree has /dev/fuse
-    /// open, because the server may then be in the tree.
+    /// Finds the file systems without sending a request to a server. Throws Error if a process of the tree has
+    /// /dev/fuse open, because its FUSE server may then be in the tree.
     explicit UserspaceFilesystems(FrozenTree& tree);
 
     [[nodiscard]] bool used() const noexcept { return used_; }

@@ -42,8 +42,8 @@ bool isSupported(std::uint32_t type) {
     return type == BPF_MAP_TYPE_HASH || type == BPF_MAP_TYPE_ARRAY;
 }
 
-/// Elements of all maps in the images. They are loaded first, because a restore may open the descriptors of a map in
-/// any order.
+/// Elements of all maps in the images. criu loads them before it opens any map, because it may open the descriptors of
+/// a map in any order.
 class Contents {
 public:
     void load(const ImageDir& images) {
@@ -178,10 +178,11 @@ private:
         attributes.keySize = info.keySize;
         attributes.valueSize = info.valueSize;
         attributes.maxEntries = info.maxEntries;
-        // The dumped descriptor may be open only for writing.
+        // Descriptor for reading. Needed if the dumped descriptor is open only for writing.
         UniqueFd readable;
         if ((file.info.flags & O_ACCMODE) == O_WRONLY) {
-            // A map has no owner, so criu can't check whether the client may read it.
+            // Refuses a client with fewer privileges: a map has no owner, so that criu can't check whether the client
+            // may read it.
             if (dump.images().isLimited())
                 failWith(EPERM, "it isn't open for reading, and a map can't be read by the client");
             readable = kernel::openBpfMap(info.id, BPF_F_RDONLY);

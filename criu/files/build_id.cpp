@@ -11,7 +11,7 @@
 namespace criu::files {
 namespace {
 
-constexpr std::size_t kHead = 16384;  // program headers and notes usually lie at the start of the file
+constexpr std::size_t kHead = 16384;  // enough, because program headers and notes usually lie at the start of the file
 
 template <typename T>
 std::optional<T> at(std::span<const std::byte> bytes, std::uint64_t offset) {
@@ -25,7 +25,8 @@ std::optional<T> at(std::span<const std::byte> bytes, std::uint64_t offset) {
 std::vector<std::byte> searchNotes(std::span<const std::byte> notes) {
     std::uint64_t offset = 0;
     const auto padded = [](std::uint64_t size) { return (size + 3) & ~std::uint64_t{3}; };
-    while (const auto note = at<Elf64_Nhdr>(notes, offset)) {  // struct Elf32_Nhdr has the same layout
+    // Works for 32-bit files, too, because struct Elf32_Nhdr has the same layout.
+    while (const auto note = at<Elf64_Nhdr>(notes, offset)) {
         const std::uint64_t name = offset + sizeof(Elf64_Nhdr);
         const std::uint64_t content = name + padded(note->n_namesz);
         if (content > notes.size() || notes.size() - content < note->n_descsz)

@@ -40,11 +40,11 @@ constexpr unsigned long kSetBusyPolling = _IOW(0x8a, 1, BusyPolling);  // EPIOCS
 constexpr unsigned long kGetBusyPolling = _IOR(0x8a, 2, BusyPolling);  // EPIOCGPARAMS
 
 constexpr std::uint32_t kHow = EPOLLONESHOT | EPOLLET | EPOLLWAKEUP | EPOLLEXCLUSIVE;
-/// All events that a target can have without an error.
+/// All events that a target can report without an error.
 constexpr std::uint32_t kAnyReadiness = EPOLLIN | EPOLLOUT | EPOLLPRI | EPOLLRDHUP | EPOLLRDNORM | EPOLLWRNORM;
 
-/// Returns true if a target with EPOLLONESHOT has reported its event. It reports nothing, not even errors, until
-/// epoll_ctl(2) arms it again.
+/// Returns true if a target with EPOLLONESHOT has fired: it has reported its event. A fired target reports nothing, not
+/// even errors, until epoll_ctl(2) arms it again.
 bool hasFired(const EventpollTfdEntry& target) {
     return (target.events & EPOLLONESHOT) != 0 && (target.events & ~kHow) == 0;
 }
@@ -64,7 +64,7 @@ public:
 
     void complete(PlacedFiles& files) override {
         const int self = files.find(FileId{entry_.id});
-        // Adds fired targets first, so that epoll_wait(2) in fire() can report no other target.
+        // Adds fired targets first, so that fire(), which calls epoll_wait(2), finds no other target in the set.
         for (const bool fired : {true, false})
             for (const EventpollTfdEntry* const target : list(entry_.tfd, entry_.n_tfd)) {
                 if (hasFired(*target) != fired)
@@ -95,8 +95,9 @@ private:
             fire(self, target);
     }
 
-    /// Disarms a target that had fired, by reporting its event again. epoll_ctl(2) always arms a target for errors and
-    /// hang-ups, which a fired target must not report. A target that isn't ready stays armed for these two events.
+    /// Disarms a fired target by making it report its event again. Needed because epoll_ctl(2) always arms a target for
+    /// errors and hang-ups, but a fired target must not report them. A target that isn't ready stays armed for these
+    /// two events.
     static void fire(int self, const EventpollTfdEntry& target) {
         epoll_event event{};
         if (sys(::epoll_wait(self, &event, 1, 0), "wait for epoll fd {}", self) != 0)
@@ -112,15 +113,15 @@ private:
         wanted.microseconds = entry_.has_busy_poll_usecs != 0 ? entry_.busy_poll_usecs : 0;
         wanted.budget = static_cast<std::uint16_t>(entry_.has_busy_poll_budget != 0 ? entry_.busy_poll_budget : 0);
         wanted.prefer = entry_.has_prefer_busy_poll != 0 && entry_.prefer_busy_poll != 0 ? 1 : 0;
-        // A kernel without this setting is ignored, because the setting only influences the speed.
+        // Ignores the error of a kernel without this setting, because the setting influences only the speed.
         if ((wanted.microseconds != 0 || wanted.budget != 0 || wanted.prefer != 0) &&
             ::ioctl(self, kSetBusyPolling, &wanted) != 0 && errno != ENOTTY && errno != EINVAL)
             failErrno("set how an epoll file polls network devices");
     }
 
-    /// Adds a target with its old descriptor number, which identifies the target in the set (epoll(7)). The number may
-    /// be closed or refer to another file. criu opens the target's file at this number for the call, and then restores
-    /// the other file.
+    /// Adds a target under its dumped descriptor number, because this number identifies the target in the set
+    /// (epoll(7)). The number may be closed or refer to another file. For the call, criu opens the target's file at
+    /// this number; afterwards it restores the other file.
     static void addUnderOldNumber(int self, const EventpollTfdEntry& target, PlacedFiles& files) {
         const int number = static_cast<int>(target.tfd);
         const UniqueFd file = files.fetch(FileId{target.id});
@@ -128,7 +129,7 @@ private:
         const int flags = ::fcntl(number, F_GETFD);
         if (flags >= 0)
             present = files.toServiceRange(UniqueFd(sys(::fcntl(number, F_DUPFD_CLOEXEC, 0), "copy fd {}", number)));
-        // If the number is that of the epoll file, criu uses the copy of the epoll file.
+        // If the number is that of the epoll file itself, criu uses a copy of the epoll file.
         const int through = number == self ? present.get() : self;
         sys(::dup3(file.get(), number, O_CLOEXEC), "put the target at its old number");
         try {
@@ -206,7 +207,7 @@ private:
     static void resolve(const Dumped& epoll, FileDump& dump) {
         const std::span<const SeenFd> own = dump.descriptorsOf(epoll.pid);
         std::map<std::uint32_t, std::uint32_t>
-            seenNumbers;  // kcmp(2) counts the targets of one number in the order of the set
+            seenNumbers;  // several targets may have the same number; kcmp(2) identifies one by its place among them
         std::set<std::uint32_t> taken;
         std::vector<std::pair<EventpollTfdEntry*, kernel::EpollSlot>> strays;
         for (EventpollTfdEntry* const target : list(epoll.entry->tfd, epoll.entry->n_tfd)) {
@@ -236,8 +237,8 @@ private:
             error.addHint("the file lives on outside of the tree or in a message");
             throw error;
         }
-        // Prefers another descriptor number of the same file in this process, as CRIU does, unless a target has that
-        // number.
+        // Prefers another descriptor number of the same file in this process, as CRIU does. Doesn't use a number under
+        // which the set has a target.
         for (const SeenFd& descriptor : own)
             if (descriptor.id == found->id && taken.insert(static_cast<std::uint32_t>(descriptor.fd)).second) {
                 target.tfd = static_cast<std::uint32_t>(descriptor.fd);

@@ -19,8 +19,8 @@
 namespace criu::files {
 namespace {
 
-// Bit for EFD_SEMAPHORE (1) in the flags of the image, which has no separate field. As an access mode, 1 would mean
-// O_WRONLY, which an eventfd never has.
+// Bit in the flags of the image that stands for EFD_SEMAPHORE (1), because the image has no separate field. The bit is
+// free: as an access mode, 1 means O_WRONLY, and an eventfd never has this mode.
 constexpr std::uint32_t kSemaphore = EFD_SEMAPHORE;
 
 class RestoredEventFd final : public RestoredFile {
@@ -30,7 +30,7 @@ public:
     [[nodiscard]] std::string describe() const override { return "eventfd"; }
 
     void open(FileOpener& opener) override {
-        // eventfd(2) accepts only 32 bits of the count, so criu writes the 64-bit count to the file.
+        // criu writes the 64-bit count to the file, because eventfd(2) accepts only 32 bits.
         UniqueFd fd(sys(::eventfd(0, EFD_CLOEXEC | static_cast<int>(entry_.flags & kSemaphore)), "create eventfd"));
         if (entry_.counter != 0) {
             const std::uint64_t count = entry_.counter;

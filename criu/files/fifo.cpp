@@ -47,8 +47,8 @@ public:
             return;
         }
         requireReader(opener);
-        // Opens the fifo for reading and writing first. Then no open of one end waits, and the kernel keeps the content
-        // until all ends are open.
+        // Opens the fifo for reading and writing first. With this descriptor, opening one end doesn't wait for the
+        // other, and the kernel keeps the content until all ends are open.
         const UniqueFd both =
             opener.toServiceRange(opener.openPath(FileId{entries_.front().entry->regf_id}, O_RDWR | O_NONBLOCK));
         struct stat there {};
@@ -73,7 +73,7 @@ public:
     }
 
 private:
-    /// Throws Error if an external process read the fifo at the dump, and no process reads it now.
+    /// Throws Error if an external process had the fifo open for reading at the dump, and no process has now.
     void requireReader(FileOpener& opener) const {
         const Item& first = entries_.front();
         if (first.entry->has_outside == 0 || first.entry->outside == 0 || opener.options().allowLoss)
@@ -127,8 +127,8 @@ private:
     void noteOutside(FileDump& dump) {
         for (const auto& [fifo, shown] : ends_.outside()) {
             if (!ends_.isWritten(fifo))
-                // The kernel doesn't distinguish a fifo whose writers have closed it from a fifo that never had a
-                // writer.
+                // Skips a fifo that the tree only reads: the kernel doesn't show whether a fifo without writers ever
+                // had one.
                 continue;
             dump.log().warn("{} is read by an external process, which must open it again before a restore", shown);
             for (FifoEntry* const entry : entries_)
@@ -137,8 +137,8 @@ private:
         }
     }
 
-    /// Returns the inode number of the fifo. If a fifo of another file system has this number, it returns the next free
-    /// number.
+    /// Returns the inode number of the fifo. If a fifo of another file system already has this number, returns the next
+    /// free number.
     std::uint32_t numberOf(const struct stat& stat) {
         const auto [at, fresh] = numbers_.try_emplace({stat.st_dev, stat.st_ino});
         if (fresh) {
@@ -150,7 +150,7 @@ private:
     }
 
     std::map<std::pair<dev_t, ino_t>, std::uint32_t> numbers_;
-    std::set<std::uint32_t> taken_;  ///< values of numbers_
+    std::set<std::uint32_t> taken_;  ///< numbers that numbers_ contains as values
     PipeContentsDump dumped_{ImageKind::FifoData};
     PipeEnds ends_;
     std::vector<FifoEntry*> entries_;

@@ -37,7 +37,7 @@ class TreePids;
 
 namespace criu::files {
 
-/// Descriptor of a dumped process. If processes share a descriptor table, `pid` is the first of them.
+/// Descriptor of a dumped process. If processes share a descriptor table, `pid` is the first of these processes.
 struct SeenFd {
     HostPid pid;
     int fd = -1;
@@ -51,21 +51,21 @@ public:
     [[nodiscard]] virtual const model::Options& options() const = 0;
     [[nodiscard]] virtual Log& log() = 0;
     [[nodiscard]] virtual const ImageDir& images() const = 0;
-    /// Returns the stop request, which long work must check between its pieces.
+    /// Returns the stop request. Long work must check it between pieces of data.
     [[nodiscard]] virtual StopRequest& stop() = 0;
-    /// Returns the arena for image messages, which lives until the messages are written.
+    /// Returns the arena for image messages. It exists until the messages are written.
     [[nodiscard]] virtual Arena& arena() = 0;
-    /// Returns a new file id, for an entry that no descriptor refers to (path of a fifo, name of a link remap).
+    /// Returns a new file id for an entry to which no descriptor refers (path of a fifo, name of a link remap).
     virtual FileId nextId() = 0;
-    /// Adds an entry to files.img: an entry that no descriptor refers to, or an entry for which addLater() was called.
+    /// Adds an entry to files.img: an entry to which no descriptor refers, or an entry for which addLater() was called.
     virtual void add(FileEntry& entry) = 0;
     /// Prevents the engine from adding the entry that FileKindDump::dump() fills. The fd kind must add the entry itself
-    /// until the end of finish(). It serves kinds whose entries need a certain order.
+    /// before the end of finish(). Needed by fd kinds whose entries must be in a certain order.
     virtual void addLater(const FileEntry& entry) = 0;
-    /// Dumps the path of a fifo or terminal as a regular-file entry that no descriptor refers to. Returns the id of the
-    /// entry.
+    /// Dumps the path of a fifo or terminal as a regular-file entry to which no descriptor refers. Returns the id of
+    /// this entry.
     virtual FileId addPath(const OpenFd& file, std::uint32_t flags) = 0;
-    /// Returns the id of an open file description in flight, which no descriptor table contains. Dumps the file if it
+    /// Returns the id of an open file description in flight, to which no descriptor table refers. Dumps the file if it
     /// is new.
     virtual FileId addInFlight(UniqueFd fd) = 0;
     /// Returns the signal owner of an open file description (F_GETOWN_EX, F_GETSIG, F_GETOWNER_UIDS) as an image
@@ -76,19 +76,19 @@ public:
     [[nodiscard]] virtual std::vector<SeenFd> seen(dev_t device, ino_t inode) const = 0;
     /// Returns all descriptors of a process in ascending order. The descriptor table must have been dumped.
     [[nodiscard]] virtual std::span<const SeenFd> descriptorsOf(HostPid pid) const = 0;
-    /// Returns the translation of host pids, pgids and sids to tree pids.
+    /// Returns the map from host pids, pgids and sids to tree pids.
     [[nodiscard]] virtual const model::TreePids& pids() const = 0;
     /// Returns true if the process belongs to the tree.
     [[nodiscard]] virtual bool isDumped(HostPid pid) const = 0;
-    /// Returns the translation of host uids and gids to uids and gids of the tree.
+    /// Returns the id map from host uids and gids to those of the tree.
     [[nodiscard]] virtual const model::IdMap& ids() const = 0;
-    /// Returns the namespace id of a namespace for the inode number of its link in /proc. Returns nullopt if no process
-    /// of the tree is in it.
+    /// Returns the namespace id of the namespace with this inode number. Returns nullopt if no process of the tree is
+    /// in the namespace.
     [[nodiscard]] virtual std::optional<std::uint32_t> namespaceNumber(kernel::NamespaceKind kind,
                                                                        std::uint32_t inode) const = 0;
     /// Returns the namespace id of the root's network namespace.
     [[nodiscard]] virtual std::uint32_t networkNumber() const = 0;
-    /// Returns the root directory of the absolute paths of the tree.
+    /// Returns the root directory at which absolute paths of the tree begin.
     [[nodiscard]] virtual const TreeRoot& treeRoot() const = 0;
 };
 

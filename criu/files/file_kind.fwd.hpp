@@ -3,7 +3,7 @@
 
 #include <memory>
 
-/// Forward declarations of the halves of fd kinds, for headers that declare only functions that create them.
+/// Forward declarations of dump and restore halves, for headers that only declare functions that create them.
 namespace criu::files {
 
 class FileKindDump;

@@ -10,8 +10,8 @@ class FileRestore;
 class RestoredFile;
 class RestoredTree;
 
-/// Restore half of an fd kind. One object lives for one restore and may keep state. All functions run in the
-/// coordinator; RestoredFile runs in restored processes.
+/// Restore half of an fd kind. One object exists for one restore and may have state. All functions run in the
+/// coordinator, unlike those of RestoredFile, which run in restored processes.
 class FileKindRestore {
 public:
     virtual ~FileKindRestore() = default;
@@ -19,12 +19,11 @@ public:
     /// Reads images of this kind. Called before the first collect().
     virtual void prepare(FileRestore&) {}
 
-    /// Returns the object that opens the file of an entry. Returns the same object for all entries that one open()
-    /// creates.
+    /// Returns the object that opens the file of an entry. If one open() call creates the files of several entries,
+    /// returns the same object for them.
     virtual std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore& restore) = 0;
 
-    /// Throws Error if an option or descriptor is missing that the user must pass. Called after all entries are
-    /// collected.
+    /// Throws Error if the user must pass an option or a descriptor and hasn't. Called after all entries are collected.
     virtual void requireGiven(FileRestore&) const {}
 
     /// Called after the restore is planned, and before criu creates any process.

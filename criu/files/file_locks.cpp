@@ -23,8 +23,8 @@ constexpr std::uint32_t kPosix = 1;
 constexpr std::uint32_t kFlock = 2;
 constexpr std::uint32_t kDescription = 4;
 constexpr std::uint32_t kLease = 8;
-/// Bit of FileLockEntry.type for a lease that another process is breaking. The low bits contain the type to which the
-/// holder must reduce the lease.
+/// Bit of FileLockEntry.type for a lease that another process is breaking. The low bits then contain the type to which
+/// the holder of the lease must reduce it.
 constexpr std::uint32_t kBreaking = 4;
 
 std::uint32_t flagOf(kernel::LockKind kind) {
@@ -79,7 +79,8 @@ void setFlock(int fd, const FileLockEntry& lock) {
         failLock(errno, lock);
 }
 
-/// Sets a lease with the fsuid of the file's owner. The kernel permits a lease only to the owner and to CAP_LEASE.
+/// Sets a lease with the fsuid of the file's owner, because the kernel permits a lease only to the owner and to
+/// CAP_LEASE.
 void setLease(int fd, int type, const FileLockEntry& lock) {
     struct stat stat {};
     sys(::fstat(fd, &stat), "look at the file of a lease");
@@ -93,9 +94,9 @@ void setLease(int fd, int type, const FileLockEntry& lock) {
         failLock(errno, lock);
 }
 
-/// Breaks a lease that another process was breaking at the dump. That process isn't restored, so criu opens the file
-/// with the same access. O_NONBLOCK makes open(2) fail at once (EWOULDBLOCK); without it, open(2) would wait until the
-/// holder reduces the lease.
+/// Breaks a lease that another process was breaking at the dump. That process isn't restored, so criu itself opens the
+/// file with the same access. With O_NONBLOCK, open(2) fails at once (EWOULDBLOCK) instead of waiting until the holder
+/// reduces the lease.
 void breakLease(int fd, int downTo, const FileLockEntry& lock) {
     const std::string self = fmt::format("/proc/self/fd/{}", fd);
     const int access = downTo == F_RDLCK ? O_RDONLY : O_WRONLY;
@@ -114,7 +115,8 @@ void restoreLease(int fd, const FileLockEntry& lock, const std::optional<FownEnt
     const int downTo = static_cast<int>(lock.type & ~kBreaking);
     const int access = sys(::fcntl(fd, F_GETFL), "read the flags of fd {}", fd) & O_ACCMODE;
     setLease(fd, access == O_RDONLY ? F_RDLCK : F_WRLCK, lock);
-    // The process got the signal for the broken lease before the dump, and must not get it again.
+    // Removes the signal owner for the time of the break, because the process got the signal for the broken lease
+    // before the dump.
     sys(::fcntl(fd, F_SETOWN, 0), "take the signal owner from fd {}", fd);
     breakLease(fd, downTo, lock);
     if (owner)
@@ -137,7 +139,8 @@ void LockDump::addLock(const OpenFd& file, FileId id, const kernel::FileLock& lo
     const Key key{flag, whose, lock.devMajor, lock.devMinor, lock.inode, lock.start, lock.end};
     const auto [at, fresh] = locks_.try_emplace(key);
     FileLockEntry& entry = at->second;
-    // Prefers the process that set the lock, whose pid the kernel shows: this process should set the lock again.
+    // Prefers the process whose pid the kernel shows for the lock, because this process has set the lock and should set
+    // it again.
     const HostPid setter(lock.pid);
     const bool better =
         !file.inFlight && (entry.pid == 0 || (TreePid(entry.pid) != pids.inside(setter) && file.pid == setter));

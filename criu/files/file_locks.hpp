@@ -39,7 +39,7 @@ namespace criu::files {
 
 class LockDump {
 public:
-    /// Stores the locks that /proc/PID/fdinfo shows for a descriptor. Throws Error for kinds of locks that criu can't
+    /// Stores the locks that /proc/PID/fdinfo shows for a descriptor. Throws Error for a type of lock that criu can't
     /// restore.
     void add(const OpenFd& file, FileId id, const model::TreePids& pids);
 
@@ -49,8 +49,8 @@ public:
 private:
     void addLock(const OpenFd& file, FileId id, const kernel::FileLock& lock, const model::TreePids& pids);
 
-    /// Identity of a lock that several descriptors may show: kind, owner (process or open file description), device,
-    /// inode, and first and last byte.
+    /// Properties that identify a lock, because several descriptors may show the same lock. They are kind, owner
+    /// (process or open file description), device, inode, and first and last byte.
     using Key = std::tuple<std::uint32_t, std::uint64_t, std::uint32_t, std::uint32_t, std::uint64_t, std::uint64_t,
                            std::uint64_t>;
     std::map<Key, FileLockEntry> locks_;
@@ -59,30 +59,30 @@ private:
 
 class LockRestore {
 public:
-    /// Reads filelocks.img. Throws Error for unknown kinds of locks, and for locks of processes for which `alive`
+    /// Reads filelocks.img. Throws Error for unknown types of locks, and for locks of processes for which `alive`
     /// returns false.
     void load(const ImageDir& images, const std::function<bool(TreePid)>& alive);
 
-    /// Return the locks and leases of open file descriptions: ofDescriptions() for the descriptors of a process, and
-    /// inFlight() for descriptors in flight.
+    /// Return the locks and leases of open file descriptions. ofDescriptions() returns those for the descriptors of a
+    /// process, and inFlight() those for descriptors in flight.
     [[nodiscard]] std::vector<const FileLockEntry*> ofDescriptions(TreePid pid) const;
     [[nodiscard]] std::vector<const FileLockEntry*> inFlight() const;
-    /// Returns the POSIX locks of a process. The kernel removes POSIX locks when the process closes any descriptor of
-    /// the file. Thus they are set after criu has closed all its descriptors.
+    /// Returns the POSIX locks of a process. The kernel removes the POSIX locks of a file when the process closes any
+    /// descriptor of the file. So criu must set them after it has closed all its descriptors.
     [[nodiscard]] std::vector<const FileLockEntry*> ofProcess(TreePid pid) const;
 
 private:
     std::vector<Record<FileLockEntry>> locks_;
 };
 
-/// Sets a flock, an open file description lock or a lease. Runs in the process that had set it, with the descriptor of
-/// that process. `owner`: signal owner of the open file description, which is restored after a broken lease.
+/// Sets a flock, an open file description lock or a lease. Runs in the process that had set the lock, with this
+/// process' descriptor. `owner`: signal owner of the open file description, which is set again after a broken lease.
 void setDescriptionLock(int fd, const FileLockEntry& lock, const std::optional<FownEntry>& owner);
 
 /// Returns the argument of fcntl(F_SETLK) for a POSIX lock.
 [[nodiscard]] struct flock asPosixLock(const FileLockEntry& lock);
 
-/// Throws the Error for a lock that criu can't set.
+/// Throws Error with a message about a lock that criu can't set.
 [[noreturn]] void failLock(int code, const FileLockEntry& lock);
 
 /// Returns a text such as "POSIX lock on fd 3", for error messages.

@@ -23,9 +23,9 @@ struct Options;
 
 namespace criu::files {
 
-/// Check of a file that criu opened by its path.
+/// Check that criu makes of a file that it has opened by its path.
 enum class PathCheck : std::uint8_t {
-    Same,     ///< checks that it is the dumped file: size, mode and build id, depending on options
+    Same,     ///< size, mode and build id must be those of the dumped file, depending on options
     Nothing,  ///< no check
 };
 
@@ -39,30 +39,32 @@ public:
     /// Returns the thread that makes privileged calls outside of the tree's user namespace; null if the tree has no
     /// private user namespace.
     [[nodiscard]] virtual const kernel::Usernsd* usernsd() const = 0;
-    /// Passes the open file description of `id`. criu at once moves it to its descriptor numbers, or stores it for
-    /// children.
+    /// Passes the open file description of `id` to criu. criu moves it to its descriptor numbers at once, or stores it
+    /// for children.
     virtual void provide(FileId id, UniqueFd fd) = 0;
-    /// Replaces provide() if another file must be open first. criu calls RestoredFile::open() again after it has opened
-    /// other files. The restore fails if open() postpones although all other files are open.
+    /// Call it instead of provide() if another file must be open first. criu calls RestoredFile::open() again after it
+    /// has opened other files. If no other file is left to open, the restore fails.
     virtual void postpone() = 0;
-    /// Moves a descriptor to the numbers of service descriptors. A kind that opens several descriptors before provide()
-    /// must move them, because provide() may need their low numbers.
+    /// Moves a descriptor into the service range. An fd kind that opens several descriptors before provide() must move
+    /// them, because provide() may need their low numbers.
     virtual UniqueFd toServiceRange(UniqueFd fd) = 0;
     /// Returns a descriptor of this process for a file id, or -1 if the file is neither open nor inherited here.
     [[nodiscard]] virtual int find(FileId id) const = 0;
-    /// Returns true if a process of the tree gets a descriptor of the file, so that RestoredTree can fetch it.
+    /// Returns true if a process of the tree gets a descriptor of the file, so that RestoredTree can fetch the file
+    /// from it.
     [[nodiscard]] virtual bool isHeld(FileId id) const = 0;
-    /// Returns the descriptor that the user gave for a name by --inherit-fd, or -1 if the user gave none. The caller
-    /// must copy it.
+    /// Returns the descriptor that the user assigned to a name by --inherit-fd, or -1 if there is none. The caller must
+    /// copy the descriptor.
     [[nodiscard]] virtual int inherited(std::string_view name) const = 0;
-    /// Returns the pid of a process or process group of the tree in the pid namespace of this process. Returns
-    /// 0 if the tree has no such process. Throws Error if it exists, but isn't visible in this pid namespace.
+    /// Returns the pid of a process or process group of the tree in the pid namespace of this process. Returns 0 if the
+    /// tree has no such process. Throws Error if the process exists, but isn't visible in this pid namespace.
     [[nodiscard]] virtual pid_t numberOf(TreePid process) const = 0;
-    /// Call `work` in the network namespace with this namespace id, or in the mount namespace of a mount. Objects for
-    /// which RestoredFile::spansNamespaces() is true use these functions.
+    /// Call `work` in the network namespace with this namespace id, or in the mount namespace of a mount. For objects
+    /// for which RestoredFile::spansNamespaces() returns true.
     virtual void inNetwork(std::uint32_t number, const std::function<void()>& work) = 0;
     virtual void onMount(int mount, const std::function<void()>& work) = 0;
-    /// Opens the path of a regular-file entry with other flags than the dumped ones, for fifos, terminals and mappings.
+    /// Opens the path of a regular-file entry with flags that differ from the dumped ones. For fifos, terminals and
+    /// mappings.
     virtual UniqueFd openPath(FileId regular, int flags, PathCheck check) = 0;
     /// Opens the path with PathCheck::Same.
     UniqueFd openPath(FileId regular, int flags) { return openPath(regular, flags, PathCheck::Same); }

@@ -41,14 +41,14 @@ public:
     [[nodiscard]] virtual const FileEntry& entry(FileId id) const = 0;
     /// Returns all entries of a type in the order of their ids.
     [[nodiscard]] virtual std::vector<const FileEntry*> entries(FdTypes type) const = 0;
-    /// Returns the namespace id of the root's namespace, or nullopt if the images don't contain it.
+    /// Returns the namespace id of the root's namespace of this kind, or nullopt if the images don't contain it.
     [[nodiscard]] virtual std::optional<std::uint32_t> namespaceNumber(kernel::NamespaceKind kind) const = 0;
     /// Returns true if the images contain a process with this pid.
     [[nodiscard]] virtual bool hasProcess(TreePid pid) const = 0;
     /// Returns the object that restores a file. Calls FileKindRestore::collect() for the entry if this hasn't been
     /// done.
     virtual std::shared_ptr<RestoredFile> file(FileId id) = 0;
-    /// Returns all open file descriptions in the descriptor tables that contain `id`, in the order of their
+    /// Returns all open file descriptions in those descriptor tables that contain `id`, in the order of their
     /// descriptors.
     [[nodiscard]] virtual std::vector<FileId> besides(FileId id) const = 0;
     /// Returns the processes that have a descriptor of the file.

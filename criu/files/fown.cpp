@@ -15,7 +15,7 @@
 namespace criu::files {
 namespace {
 
-// F_GETOWNER_UIDS of <linux/fcntl.h>, which can't be included together with libc's header
+// F_GETOWNER_UIDS of <linux/fcntl.h>. This header and libc's can't both be included.
 constexpr int kGetOwnerUids = 17;
 
 }  // namespace
@@ -71,7 +71,7 @@ void restoreOwner(int fd, const FownEntry& owner) {
     std::optional<kernel::PrctlStateScope> kept;
     if (other) {
         kept.emplace();
-        // Keeps the saved uid, so that the second setresuid(2) is permitted.
+        // Doesn't change the saved uid, because the second setresuid(2) is permitted only with it.
         sys(::setresuid(owner.uid, owner.euid, saved), "take uid {} for a file's signal owner", owner.uid);
     }
     const f_owner_ex to{static_cast<decltype(f_owner_ex::type)>(owner.pid_type), static_cast<pid_t>(owner.pid)};

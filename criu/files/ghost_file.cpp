@@ -24,7 +24,7 @@
 namespace criu::files {
 namespace {
 
-constexpr std::uint64_t kChunkedFrom = 12288;  // smaller contents follow their entry without chunks
+constexpr std::uint64_t kChunkedFrom = 12288;  // minimum size for chunks; a smaller content follows its entry directly
 constexpr std::size_t kCopyBlock = std::size_t{1} << 20;
 
 bool isDevice(mode_t mode) {
@@ -94,7 +94,7 @@ void fillRegular(ImageReader& image, const GhostFileEntry& entry, int to) {
     }
 }
 
-/// Creates the inode of a ghost at the name `at`, without content and owner. Returns regular files open for writing,
+/// Creates the inode of a ghost file at the name `at`, without content and owner. Opens a regular file for writing, and
 /// other files as O_PATH.
 UniqueFd createInode(const GhostFileEntry& entry, const std::string& path, kernel::CreatedName& at) {
     const auto mode = static_cast<mode_t>(entry.mode);
@@ -113,7 +113,7 @@ UniqueFd createInode(const GhostFileEntry& entry, const std::string& path, kerne
     fail("the ghost has a mode of no known file type ({:#o})", entry.mode);
 }
 
-/// Sets owner, mode and times. Uses the descriptor `made` of createInode(), because another user may have replaced the
+/// Sets owner, mode and times. Uses `made`, the descriptor of createInode(), because another user may have replaced the
 /// file at the name.
 void setMetadata(const GhostFileEntry& entry, const std::string& path, int made, const model::IdMap& ids) {
     const ErrorContext context([&] { return path; });
@@ -140,7 +140,7 @@ kernel::CreatedName createDetachedName(int fileSystem, const std::string& path) 
 }
 
 /// Returns true for file systems on which an O_PATH descriptor keeps a deleted inode. On other file systems (FUSE, SMB,
-/// 9p), the server drops a file that has neither a name nor an open descriptor.
+/// 9p), the server discards a file that has neither a name nor an open descriptor.
 bool keepsDeletedInodes(int file) {
     constexpr decltype(statfs::f_type) kLocal[] = {BTRFS_SUPER_MAGIC, EXT4_SUPER_MAGIC, RAMFS_MAGIC,
                                                    TMPFS_MAGIC,       XFS_SUPER_MAGIC,  F2FS_SUPER_MAGIC};
@@ -149,8 +149,9 @@ bool keepsDeletedInodes(int file) {
            std::find(std::begin(kLocal), std::end(kLocal), system.f_type) != std::end(kLocal);
 }
 
-/// Opens a file that will lose its name for reading or writing, if an O_PATH descriptor wouldn't keep the file.
-/// Otherwise returns the O_PATH descriptor: if a file is open, the kernel grants no write lease (F_SETLEASE) on it.
+/// Prepares a file that will lose its name. If an O_PATH descriptor wouldn't keep the inode, opens the file for reading
+/// or writing. Otherwise returns the O_PATH descriptor unchanged: the kernel grants no write lease (F_SETLEASE) on a
+/// file that is also open elsewhere.
 UniqueFd held(UniqueFd file) {
     struct stat status {};
     if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || keepsDeletedInodes(file.get()))
@@ -242,13 +243,13 @@ GhostFile::GhostFile(std::uint32_t id, const std::string& path, const ImageDir& 
     oldInode_ = {entry->dev, entry->ino};
     std::string name = path;
     if (isDevice(mode)) {
-        // Creates a device node in a file system that isn't mounted. At a visible path, another user could open the
-        // device before the name is removed. The kernel removes the file system with its last descriptor.
+        // Creates a device node in a file system that isn't mounted, because at a visible path another user could open
+        // the device before its name is removed. The kernel removes the file system with its last descriptor.
         const UniqueFd apart = kernel::mountFileSystem({"tmpfs", "criu", "mode=700", 0});
         temporary_ = createDetachedName(apart.get(), path);
     } else {
-        // A directory can't be hard-linked, so it gets its old name at once if that name is free. Other temporary names
-        // contain criu's pid, which makes them unique.
+        // A directory gets its old name at once if that name is free, because criu can't link a directory to it later.
+        // Other temporary names contain criu's pid, so that they are unique.
         struct stat there {};
         if (!S_ISDIR(mode) || ::lstat(path.c_str(), &there) == 0)
             suffix_ = fmt::format(".cr.{:x}.{}.ghost", id, ::getpid());

@@ -27,14 +27,14 @@ class IdMap;
 /// Ghost files: deleted files that processes have open, and whose content is in the images.
 namespace criu::files {
 
-/// Ghost files of a dump. Assigns a number to each deleted inode and writes the inode once.
+/// Ghost files of a dump. This class assigns a number to each deleted inode and writes the inode once.
 class GhostFileDump {
 public:
     /// `limit`: maximum size of a ghost file in bytes on disk (--ghost-limit).
     explicit GhostFileDump(std::uint64_t limit) : limit_(limit) {}
 
-    /// Returns the number of the ghost for a file. Writes the ghost if it is new. Throws Error, also if a stop is
-    /// requested.
+    /// Returns the number of the ghost file for `file`. Writes the ghost file if it is new. Throws Error, for instance
+    /// if a stop is requested.
     std::uint32_t add(const OpenFd& file, const ImageDir& images, const model::IdMap& ids, StopRequest& stop);
 
     [[nodiscard]] bool has(dev_t device, ino_t inode) const { return ids_.contains({device, inode}); }
@@ -47,29 +47,29 @@ private:
     std::map<std::pair<dev_t, ino_t>, std::uint32_t> ids_;
 };
 
-/// Function that hard-links a file to a path on another mount of the same file system. It appends `suffix` to the path.
-/// Throws Error.
+/// Function that hard-links a file to a path on another mount of the same file system. It appends `suffix` to the path
+/// of the existing name. Throws Error.
 using LinkAcross = std::function<void(std::string_view suffix)>;
 
 /// Ghost file of a restore. It has a temporary name, which the destructor removes.
 class GhostFile {
 public:
-    /// Creates the inode of ghost `id` with content, owner, mode and times. The temporary name lies in the directory of
-    /// `path`, the old name. `ids` translates the owner.
+    /// Creates the inode of the ghost file `id` with content, owner, mode and times. `path`: old name of the file; the
+    /// temporary name is in the same directory. `ids`: id map for the owner.
     GhostFile(std::uint32_t id, const std::string& path, const ImageDir& images, const model::IdMap& ids);
     GhostFile(const GhostFile&) = delete;
     GhostFile& operator=(const GhostFile&) = delete;
 
-    /// Opens the ghost so that its name reads `path`, if that path is free, or else by its temporary name. Returns an
-    /// O_PATH descriptor if such a descriptor keeps a deleted file. Creates missing directories, and the destructor
-    /// removes them. `across`: see openUnderName().
+    /// Opens the ghost file. If `path` is free, /proc shows `path` as the name of the open file; otherwise, the
+    /// temporary name. Returns an O_PATH descriptor if such a descriptor keeps the deleted file. Creates missing
+    /// directories, which the destructor removes. `across`: see openUnderName().
     [[nodiscard]] UniqueFd openAs(const std::string& path, const LinkAcross& across = {});
 
-    /// Returns the suffix of the temporary name after the path; empty if the temporary name is the path itself.
+    /// Returns the text that the temporary name has after the path; empty if the temporary name is the path itself.
     [[nodiscard]] const std::string& suffix() const noexcept { return suffix_; }
 
-    /// Returns the device (in the form of images, with the minor number in the low 20 bits) and inode number at the
-    /// dump.
+    /// Returns device and inode number at the dump. The device is in the form of images (minor number in the low 20
+    /// bits).
     [[nodiscard]] std::pair<std::uint32_t, std::uint64_t> oldInode() const noexcept { return oldInode_; }
 
 private:
@@ -80,10 +80,9 @@ private:
     bool hasOneName_ = false;  ///< true for a directory, and for a device node in a file system that isn't mounted
 };
 
-/// Opens a file so that /proc shows `path` as its name. It links the file to `path` if that path is free, opens the
-/// link and removes it. `file` is an O_PATH descriptor. The returned descriptor keeps the file.
-/// `across` links the file if `path` is on another mount, for which link(2) fails. The file is then opened on that
-/// mount.
+/// Opens a file in such a way that /proc shows `path` as its name. If `path` is free, links the file to `path`, opens
+/// it there, and removes the link. `file`: O_PATH descriptor. The returned descriptor keeps the file. `across`: links
+/// the file if `path` is on another mount, because link(2) fails then. The file is then opened on that mount.
 UniqueFd openUnderName(UniqueFd file, const std::string& path, const LinkAcross& across = {});
 
 }  // namespace criu::files

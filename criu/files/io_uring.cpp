@@ -27,7 +27,7 @@ std::string plural(std::uint32_t count, std::string_view what) {
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-/// Reason type of a refusal: a later dump may succeed (ForNow) or can't succeed (ForGood).
+/// Kind of a refusal: ForNow means that a later dump may succeed, ForGood that it can't.
 enum class RingRefusal : std::uint8_t { ForNow, ForGood };
 
 [[noreturn]] void refuse(const OpenFd& file, std::string_view what, RingRefusal how = RingRefusal::ForGood) {
@@ -39,8 +39,8 @@ enum class RingRefusal : std::uint8_t { ForNow, ForGood };
     throw error;
 }
 
-/// Throws Error unless every request has its completion. It compares the counters of requests and completions, which is
-/// valid only if each request makes exactly one completion. Rings with other requests are refused.
+/// Throws Error unless every request has its completion. Compares the counters of requests and completions. Both count
+/// the same only if each request makes exactly one completion; rings with other requests are refused.
 void requireIdle(const OpenFd& file, const kernel::IoUringInfo& info) {
     const auto inFlight = static_cast<std::int32_t>(info.sqTaken - info.cqPosted);
     if (inFlight > 0)
@@ -114,7 +114,7 @@ public:
     }
 
 private:
-    /// Ring whose registered files are found in finish(), when all descriptors of the process are known.
+    /// Ring whose registered files finish() determines, because only then all descriptors of the process are known.
     struct Pending {
         HostPid pid;
         std::string name;
@@ -144,7 +144,7 @@ private:
         return found;
     }
 
-    /// Escapes a path in the way of /proc/PID/fdinfo.
+    /// Escapes a path in the same way as /proc/PID/fdinfo.
     static std::string escaped(std::string_view path) {
         std::string out;
         for (const char byte : path) {
@@ -156,8 +156,8 @@ private:
         return out;
     }
 
-    /// Returns the file id of a registered file. fdinfo shows only the path of the file, so criu refuses a path that
-    /// several open file descriptions have.
+    /// Returns the file id of a registered file. fdinfo shows only the path of a registered file. So refuses a path
+    /// that belongs to several open file descriptions.
     static FileId only(const Pending& ring, std::string_view what, std::string_view path, const Candidates& all) {
         const auto found = all.find(path);
         if (found == all.end())

@@ -21,10 +21,11 @@
 namespace criu::files {
 namespace {
 
-/// Setup flags that change the layout of the shared memory, which a restore sets. Other flags have no effect on a
-/// restored ring.
-/// The kernel doesn't show IORING_SETUP_SUBMIT_ALL. Without this flag, a failed request prevents the submission of
-/// later requests. A restore always sets the flag, so that the ring submits all requests.
+/// Setup flags that a restore sets as dumped, because they change the layout of the shared memory. Other flags have no
+/// effect on a restored ring.
+///
+/// The kernel doesn't show IORING_SETUP_SUBMIT_ALL. Without this flag, a failed request prevents the submission of the
+/// requests after it. A restore always sets the flag, so that the ring submits all requests.
 constexpr std::uint32_t kCarriedFlags = IORING_SETUP_SQE128 | IORING_SETUP_CQE32 | kernel::kIoUringNoArray;
 constexpr std::uint32_t kAlwaysSet = IORING_SETUP_CQSIZE | IORING_SETUP_SUBMIT_ALL;
 constexpr std::uint32_t kMostSlots = 1U << 20;
@@ -119,9 +120,9 @@ private:
             failWith(-result, "register {}", what);
     }
 
-    /// Advances the kernel's private counters by submitting zeroed requests (IORING_OP_NOP), because no call sets the
-    /// counters. The program's head of the completion queue must never exceed its final value, since the kernel derives
-    /// the number of free entries from it and caches this number.
+    /// Advances the kernel's private counters by submitting zeroed requests (IORING_OP_NOP), because no call sets these
+    /// counters. During this, the program's head of the completion queue must never exceed its final value. The kernel
+    /// derives the number of free entries from this head, and caches the number.
     void advance(int ring, const kernel::IoUringMemory& memory) const {
         const std::span<std::uint32_t> array = memory.sqArray();
         for (std::size_t i = 0; i < array.size(); ++i)

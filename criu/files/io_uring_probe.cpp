@@ -11,12 +11,12 @@
 namespace criu::files {
 namespace {
 
-/// Makes a registration request to the ring with the address kNowhere. Returns an errno value.
+/// Makes a registration request to the ring with the unreadable address kNowhere. Returns an errno value.
 int askHere(int ring, unsigned request) noexcept {
     return -kernel::registerIoUring(ring, request, reinterpret_cast<const void*>(kNowhere), 1);
 }
 
-/// Changes a counter of the program until the object is destroyed, so that fdinfo shows an entry that doesn't exist.
+/// Scope in which a counter of the program has a changed value, so that fdinfo shows an entry that doesn't exist.
 class RingCounterProbe {
 public:
     RingCounterProbe(std::uint32_t& counter, std::uint32_t value) : counter_(counter), before_(counter) {
@@ -51,7 +51,7 @@ RingAnswers askRing(const std::function<int(unsigned request)>& ask) {
     answers.files = ask(IORING_REGISTER_FILES_UPDATE2);
     answers.polling = ask(kernel::kIoUringNapi);
     answers.memoryRegion = ask(kernel::kIoUringMemoryRegion);
-    // With an existing eventfd, the kernel returns EBUSY before it reads the argument.
+    // If an eventfd is registered, the kernel returns EBUSY before it reads the argument.
     answers.eventFd = ask(IORING_REGISTER_EVENTFD);
     return answers;
 }
@@ -59,8 +59,8 @@ RingAnswers askRing(const std::function<int(unsigned request)>& ask) {
 bool reportsBufferGroups() {
     io_uring_params parameters{};
     const UniqueFd plain = kernel::createIoUring(1, parameters);
-    // A kernel before 6.8 doesn't know the request and returns EINVAL. A later kernel returns ENOENT, because a new
-    // ring has no group.
+    // Before Linux 6.8, the kernel returns EINVAL for this unknown request. A later kernel returns ENOENT, because a
+    // new ring has no group.
     const BufferGroupStatus status;
     return -kernel::registerIoUring(plain.get(), kernel::kIoUringBufferGroup, &status, 1) == ENOENT;
 }
@@ -81,8 +81,8 @@ io_uring_params IoUringProbe::alike(std::uint32_t flags) const {
 }
 
 std::optional<std::uint32_t> IoUringProbe::firstIndex(const io_uring_params& parameters) const {
-    // The memory of a ring without an index array may end before this address. process_vm_readv(2) then fails, where a
-    // direct read would raise SIGBUS.
+    // The memory of a ring without an index array may end before this address. So reads by process_vm_readv(2), which
+    // then fails; a direct read would raise SIGBUS.
     const kernel::IoUringMemory memory(ring_, parameters);
     std::uint32_t value = 0;
     const iovec local{&value, sizeof(value)};
@@ -135,7 +135,7 @@ std::string IoUringProbe::whatCantBeCarried() {
     } else {
         return "that belongs to one of its threads (IORING_SETUP_SINGLE_ISSUER), which isn't to be found";
     }
-    // A ring without setup flags shows this kernel's results for an ordinary ring.
+    // Makes a ring without setup flags. Its results are those of this kernel for an ordinary ring.
     io_uring_params parameters{};
     const UniqueFd plain = kernel::createIoUring(1, parameters);
     const RingAnswers usual = askRing([&plain](unsigned request) { return askHere(plain.get(), request); });

@@ -16,8 +16,8 @@ namespace criu::files {
 /// thread.
 [[nodiscard]] bool belongsToAnother(int ring) noexcept;
 
-/// Collects the results of all requests except bufferGroup. `ask` makes a request with the address kNowhere and a count
-/// of 1, and returns an errno value.
+/// Makes all requests to a ring except the query for `bufferGroup`, and returns their results. `ask`: makes one request
+/// with the address kNowhere and a count of 1; returns an errno value.
 [[nodiscard]] RingAnswers askRing(const std::function<int(unsigned request)>& ask);
 
 /// Address that the kernel can't read in any process. The last page is never mapped; a program might map the first
@@ -35,12 +35,12 @@ inline constexpr std::uint32_t kBufferGroups = 65536;
 /// Returns true if the kernel supports the query with BufferGroupStatus. Throws Error.
 [[nodiscard]] bool reportsBufferGroups();
 
-/// Probe for properties of a frozen program's ring that /proc doesn't show: setup flags and registered objects. Most
-/// results are error codes of requests that the kernel refuses.
+/// Probe of a frozen program's ring. It finds properties that /proc doesn't show: setup flags and registered objects.
+/// Most results are the error codes with which the kernel refuses requests.
 class IoUringProbe {
 public:
-    /// `ring`: borrowed descriptor, which must outlive this object. `owners`: results of requests that the ring owner
-    /// made; may be null. Throws Error if criu can't find the program's memory of the ring.
+    /// `ring`: descriptor of the caller, which must outlive this object. `owners`: results of requests that the ring
+    /// owner made; may be null. Throws Error if criu can't find the program's memory of the ring.
     IoUringProbe(int ring, const kernel::IoUringInfo& info, const RingAnswers* owners);
 
     /// Returns the reason why criu can't dump the ring ("that …"), or an empty text if criu can dump it.
@@ -60,7 +60,7 @@ private:
     const kernel::IoUringInfo& info_;
     const RingAnswers* owners_;
     RingAnswers answers_;
-    std::uint32_t flags_ = 0;  ///< setup flags (IORING_SETUP_…) that the probe has found
+    std::uint32_t flags_ = 0;  ///< setup flags (IORING_SETUP_…) that the probe has determined
     std::string doubt_;        ///< reason why the flags are unknown; empty if they are known
 };
 

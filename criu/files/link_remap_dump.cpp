@@ -25,12 +25,12 @@
 #include "criu/model/options.hpp"
 #include "images/fdinfo.hpp"
 
-/// Files whose path doesn't lead to them any more. criu finds their mount and creates temporary hard links
-/// (--link-remap).
+/// Files to which their path doesn't lead any more. criu finds the mount of such a file and creates a temporary hard
+/// link (--link-remap).
 namespace criu::files {
 namespace {
 
-/// Returns the nearest existing directory above a path. `at` returns a path that criu can use.
+/// Returns the nearest existing directory above a path. `at`: converts a path of the tree to a path that criu can use.
 std::string nearestDirectory(const std::string& path, const std::function<std::string(const std::string&)>& at) {
     std::string folder = path.substr(0, path.rfind('/'));
     while (!folder.empty() && ::access(at(folder).c_str(), F_OK) != 0 && errno == ENOENT)
@@ -54,8 +54,8 @@ void requireDirectory(const OpenFd& file, const std::string& folder, const std::
     throw error;
 }
 
-/// Calls CreatedName::link(). On a file system of the tree's user namespace, only users that are mapped in this
-/// namespace may create files. If the call fails for this reason, a thread repeats it with such an fsuid; the thread
+/// Calls CreatedName::link(). On a file system of the tree's user namespace, only users with a mapping in this
+/// namespace may create files. If the call fails for this reason, a thread repeats it with such a user as fsuid, and
 /// keeps its capabilities.
 int linkFile(int file, kernel::CreatedName& to, const model::IdMap& ids) {
     int code = to.link(file);

@@ -10,17 +10,17 @@ class StepList;
 
 namespace criu::files {
 
-/// Restored file with which a process has registered memory, such as buffers of an io_uring. criu registers the memory
-/// again after it is mapped.
+/// Restored file with the kernel's record of process memory, such as the registered buffers of an io_uring. criu
+/// registers the memory again when the memory is mapped.
 class MemoryRegistrar {
 public:
     virtual ~MemoryRegistrar() = default;
 
-    /// Returns the file id of the open file description with which the memory is registered.
+    /// Returns the id of the open file description with which the memory is registered.
     [[nodiscard]] virtual FileId registrar() const = 0;
 
-    /// Adds steps that register the memory, to the program of the process that maps the file. `fd`: descriptor of the
-    /// file in this process.
+    /// Adds steps that register the memory. They run in the process that maps the file. `fd`: descriptor of the file in
+    /// this process.
     virtual void addMemorySteps(int fd, pie::StepList& steps, pie::RemoteData& data) const = 0;
 };
 

@@ -22,7 +22,7 @@ class ImageDir;
 namespace criu::files {
 
 /// Descriptor of criu for a file of another process. On a userspace file system (FUSE), close(2) waits for the server,
-/// and not even SIGKILL ends the wait. criu leaves such a descriptor open until criu's process ends
+/// and not even SIGKILL ends this wait. criu leaves such a descriptor open until criu itself ends
 /// (engine/userspace_filesystems).
 class FileCopy {
 public:
@@ -40,7 +40,7 @@ public:
     [[nodiscard]] int get() const noexcept { return fd_.get(); }
     explicit operator bool() const noexcept { return static_cast<bool>(fd_); }
 
-    /// Makes the destructor leave the descriptor open; for a file on a userspace file system.
+    /// Makes the destructor leave the descriptor open. Needed for a file on a userspace file system.
     void leaveOpen() noexcept { leftOpen_ = true; }
 
 private:
@@ -62,17 +62,19 @@ struct OpenFd {
     struct stat stat {};    ///< status of the file
     std::string link;       ///< text of the link /proc/PID/fd/N: a path, or "pipe:[123]", "anon_inode:[eventpoll]" …
     int socketFamily = -1;  ///< AF_… of a socket; -1 for other files
-    /// Namespace id of the network namespace to which a socket or another file belongs. criu calls
-    /// FileKindDump::prepare() and dump() in threads in this namespace.
+    /// Namespace id of the network namespace to which a socket or another file belongs. FileKindDump::prepare() and
+    /// dump() run in threads in this namespace.
     std::uint32_t network = 0;
     /// Result of FileKindDump::prepare(), or null.
     ProtobufCMessage* prepared = nullptr;
-    bool served = false;    ///< true if the file is on a userspace file system (FUSE)
-    bool inFlight = false;  ///< true if the file is in the queue of a socket; `pid` and `fd` are then criu's
-    kernel::FdInfo info;    ///< position, flags, mount id, and lines of the fd kind in fdinfo
+    bool served = false;  ///< true if the file is on a userspace file system (FUSE)
+    /// True if the file is in the queue of a socket. criu then has a copy of the descriptor; `pid` and `fd` belong to
+    /// this copy.
+    bool inFlight = false;
+    kernel::FdInfo info;  ///< position, flags, mount id, and lines of the fd kind in fdinfo
 
-    /// Marks a file on a userspace file system. criu then never closes `copy`: it isn't an O_PATH descriptor, so
-    /// close(2) would wait for the server.
+    /// Marks a file on a userspace file system. criu then never closes `copy`, because close(2) of this descriptor
+    /// would wait for the server (unlike for O_PATH).
     void setServed() noexcept {
         served = true;
         copy.leaveOpen();
@@ -91,11 +93,11 @@ struct OpenFd {
     [[nodiscard]] std::string describe() const;
 };
 
-/// Throws an Error that says that the file's mount isn't in the tree's mount namespace.
+/// Throws Error with the message that the file's mount isn't in the tree's mount namespace.
 [[noreturn]] void refuseOutside(const OpenFd& file);
 
-/// Opens a file of the tree for reading. If the descriptor of the process isn't readable, the function opens the file
-/// with the credentials of the client that `images` are limited to. Throws Error.
+/// Opens a file of the tree for reading. If the descriptor of the process isn't readable, opens the file by its path
+/// with the client's credentials, to which `images` is limited. Throws Error.
 [[nodiscard]] FileCopy openContent(const OpenFd& file, const ImageDir& images);
 
 }  // namespace criu::files

@@ -31,8 +31,8 @@
 namespace criu::files {
 namespace {
 
-/// Returns false for log files. Other programs append to them between dump and restore, so a restore doesn't compare
-/// their size.
+/// Returns false for log files: other programs append to them after the dump, so that a restore must not compare their
+/// size.
 bool sizeMatters(std::uint32_t flags) {
     return (flags & O_APPEND) == 0 || (flags & O_ACCMODE) != O_WRONLY;
 }
@@ -47,13 +47,14 @@ decltype(statfs::f_type) fileSystemOf(const OpenFd& file) {
     return fs.f_type;
 }
 
-/// Returns true for a deleted device node. A restore creates it in a file system that isn't mounted (GhostFile).
+/// Returns true for a deleted device node, because a restore creates it in a file system that isn't mounted
+/// (GhostFile).
 bool isDeletedDevice(const OpenFd& file) {
     return (S_ISCHR(file.stat.st_mode) || S_ISBLK(file.stat.st_mode)) && file.stat.st_nlink == 0;
 }
 
-/// Returns the id of the mount that a path leads to in the tree. file.mountId() may be a mount of another namespace, if
-/// the file was opened before the tree got its mounts.
+/// Returns the id of the mount to which a path leads in the tree. file.mountId() may differ: if the file was opened
+/// before the tree got its mounts, it is a mount of another namespace.
 int mountOf(const OpenFd& file, const std::string& path, const TreeRoot& tree) {
     const int id = file.mountId();
     if (tree.hasMount(id))
@@ -66,7 +67,7 @@ int mountOf(const OpenFd& file, const std::string& path, const TreeRoot& tree) {
 }
 
 /// Returns true if another mount covers the directory of a deleted file, or the nearest existing directory above it. A
-/// restore would create the file on the covering mount.
+/// restore would then create the file on the covering mount.
 bool isDirectoryCovered(std::string path, int mount, const TreeRoot& tree) {
     if (!tree.isOwn() || !tree.hasMount(mount) || tree.isCovered(mount))
         return false;
@@ -79,7 +80,7 @@ bool isDirectoryCovered(std::string path, int mount, const TreeRoot& tree) {
     return false;
 }
 
-/// Returns true for a file on criu's /proc, on which a tree with a private pid namespace sees host pids.
+/// Returns true for a file on criu's /proc, if the tree is in a private pid namespace. Such a file shows host pids.
 bool isOnCriusProc(const OpenFd& file, const FileDump& dump) {
     struct stat crius {};
     sys(::stat("/proc", &crius), "look at /proc");
@@ -87,7 +88,7 @@ bool isOnCriusProc(const OpenFd& file, const FileDump& dump) {
            !dump.treeRoot().changesPids(file.mountId(), kernel::kernelForm(crius.st_dev));
 }
 
-/// Throws Error for a file of a process in /proc if the path would belong to another process after a restore.
+/// Throws Error for a file below a process' directory in /proc if its path would name another process after a restore.
 void requireSameProcess(const OpenFd& file, const std::string& path, const FileDump& dump) {
     const TreeRoot& tree = dump.treeRoot();
     const int own = file.mountId();
@@ -98,8 +99,8 @@ void requireSameProcess(const OpenFd& file, const std::string& path, const FileD
     const model::TreePids& pids = dump.pids();
     if (tree.changesPids(own, kernel::kernelForm(file.stat.st_dev))) {
         const std::string directory = fmt::format("/proc/{}", *number);
-        // The pid belongs to no process, neither before nor after the restore. The file is dumped as a file of an ended
-        // process.
+        // If the pid belongs to no process, neither before nor after the restore, the file is dumped as a file of an
+        // ended process.
         const bool ended = processOfPath(path) == number && tree.hasMount(own) &&
                            ::access(tree.at(directory, own).c_str(), F_OK) != 0 &&
                            ::access(tree.at(directory).c_str(), F_OK) != 0 &&
@@ -157,7 +158,7 @@ void PathDump::fill(const OpenFd& file, std::uint32_t flags, bool wantBuildId, R
     if (fileSystem == PROC_SUPER_MAGIC)
         remapDeadProcess(file, path, out, dump);
     else if (fileSystem == DEVPTS_SUPER_MAGIC)
-        dropSuffix(path, kernel::kDeletedMark);  // a restore creates the terminal, and so its name
+        dropSuffix(path, kernel::kDeletedMark);  // a restore creates the terminal, and with it the name
     else
         findPath(file, path, out, dump);
 
@@ -171,7 +172,7 @@ void PathDump::fill(const OpenFd& file, std::uint32_t flags, bool wantBuildId, R
     out.name = dump.arena().string(path);
     out.flags = flags;
     out.pos = static_cast<std::uint64_t>(file.info.pos);
-    if (fileSystem != PROC_SUPER_MAGIC)  // inode numbers in proc change with each lookup
+    if (fileSystem != PROC_SUPER_MAGIC)  // in proc, inode numbers change with each lookup
         storeInode(file.copy.get(), out);
     if (!S_ISREG(file.stat.st_mode))
         return;
@@ -190,8 +191,8 @@ void PathDump::fill(const OpenFd& file, std::uint32_t flags, bool wantBuildId, R
 }
 
 void PathDump::findPath(const OpenFd& file, std::string& path, RegFileEntry& out, FileDump& dump) {
-    // The kernel appends " (deleted)" to the path of a deleted file. The text may also be a part of the name, so both
-    // paths are tried.
+    // The kernel appends " (deleted)" to the path of a deleted file. A name may also end with this text, so tries both
+    // paths.
     struct stat there {};
     const TreeRoot& tree = dump.treeRoot();
     const int mount = tree.isOwn() ? file.mountId() : -1;
@@ -208,8 +209,8 @@ void PathDump::findPath(const OpenFd& file, std::string& path, RegFileEntry& out
         out.mode = there.st_mode;
         return true;
     };
-    // A mount of open_tree(2) with OPEN_TREE_CLONE is detached. The path of the original mount may lead to the same
-    // directory.
+    // Refuses a mount of open_tree(2) with OPEN_TREE_CLONE, because it isn't attached. Its path may lead to the same
+    // directory on the original mount.
     if (file.fd >= 0 && (file.info.flags & O_PATH) != 0 && kernel::isMountRoot(file.copy.get()) &&
         !isMounted(file, tree))
         refuseOutside(file);
@@ -221,8 +222,8 @@ void PathDump::findPath(const OpenFd& file, std::string& path, RegFileEntry& out
     if (!tree.hasMount(mount) && !isDeletedDevice(file))
         refuseOutside(file);
     // glibc's sem_open(3) creates a file with a temporary name, links it to its final name, and removes the temporary
-    // name. criu uses the final name. With --link-remap alone, criu creates a link, because no other program removes
-    // that link.
+    // name. criu uses the final name. With --link-remap alone, criu creates a separate link, because no other program
+    // removes this link.
     const bool byName = dump.options().ghostLinks || !dump.options().linkRemap;
     if (byName && file.stat.st_nlink != 0 && !S_ISDIR(file.stat.st_mode))
         if (auto name = otherName(file, path, dump)) {
@@ -235,14 +236,14 @@ void PathDump::findPath(const OpenFd& file, std::string& path, RegFileEntry& out
 
 void PathDump::remapDeadProcess(const OpenFd& file, std::string& path, const RegFileEntry& out, FileDump& dump) {
     const TreeRoot& tree = dump.treeRoot();
-    // Inode numbers in proc aren't compared, because they change with each lookup.
+    // Doesn't compare inode numbers in proc, because they change with each lookup.
     dropSuffix(path, kernel::kDeletedMark);
     requireSameProcess(file, path, dump);
     const std::optional<TreePid> pid = processOfPath(path);
     if (!pid || deadProcesses_.contains(*pid) || ::access(tree.at(fmt::format("/proc/{}", *pid)).c_str(), F_OK) == 0)
         return;
-    // A restore creates a placeholder process with this pid. The process that opens the file would have to be in the
-    // pid namespace of the path to do this.
+    // A restore would create a placeholder process with this pid. For this, the process that opens the file must be in
+    // the pid namespace of the path, and here it may be in another one.
     if (!dump.pids().nested().empty() || isOnCriusProc(file, dump))
         fail("{} is of a process that has ended, which can't be dumped in a tree with pid namespaces of its own yet",
              file.describe());

@@ -20,7 +20,8 @@
 namespace criu::files {
 namespace {
 
-/// Identity of an inode. The time of birth distinguishes it from a later inode with the same number.
+/// Properties that identify an inode. The time of birth distinguishes the inode from a later inode with the same
+/// number.
 struct Identity {
     std::uint32_t device = 0;  ///< device number in the form of images
     std::uint64_t inode = 0;
@@ -45,7 +46,7 @@ bool isDumpedInode(const RegFileEntry& entry, int file) {
            Identity::of(file) == Identity{entry.device, entry.inode, entry.has_born != 0 ? entry.born : 0};
 }
 
-/// Returns true if open(2) may succeed with other credentials.
+/// Returns true if open(2) could succeed with different credentials.
 bool forbidsOpening(int code) {
     return code == EACCES || code == EPERM;
 }
@@ -87,14 +88,15 @@ int pathOnly(int how) {
     return O_PATH | O_CLOEXEC | (how & (O_NOFOLLOW | O_DIRECTORY));
 }
 
-/// Opens the file of an O_PATH descriptor with the flags `how`. On failure it returns an invalid descriptor and sets
+/// Opens the file of an O_PATH descriptor with the flags `how`. After a failure, returns an invalid descriptor and sets
 /// errno.
 UniqueFd openAgain(int file, int how) {
     const std::string self = fmt::format("/proc/self/fd/{}", file);
     return UniqueFd(::open(self.c_str(), how & ~O_NOFOLLOW));
 }
 
-/// Opens a path with the credentials of the calling thread. Returns an invalid descriptor if they don't permit it.
+/// Opens a path with the credentials of the calling thread. Returns an invalid descriptor if these credentials don't
+/// permit it.
 UniqueFd openAsCaller(const RegFileEntry& entry, const std::string& path, int how, const PathOpening& opening) {
     UniqueFd file(::open(path.c_str(), pathOnly(how)));
     if (file) {
@@ -114,7 +116,7 @@ UniqueFd openAsCaller(const RegFileEntry& entry, const std::string& path, int ho
     throw error;
 }
 
-/// Opens a path with the credentials of root of the tree's user namespace, or of criu (by usernsd).
+/// Opens a path with the credentials of root in the tree's user namespace, or with criu's credentials (by the usernsd).
 UniqueFd openWithMore(const RegFileEntry& entry, const std::string& path, int how, const PathOpening& opening) {
     UniqueFd file(::open(path.c_str(), pathOnly(how)));
     bool outside = false;
@@ -146,8 +148,8 @@ UniqueFd openWithMore(const RegFileEntry& entry, const std::string& path, int ho
         return open(true);
     if (isOwn())
         return open(false);
-    // Looks up the path again, component by component, because another user could replace a component between two
-    // lookups.
+    // Looks up the path again, one component after the other: another user could replace a component between two
+    // lookups of the complete path.
     const bool fromOutside = opening.users.empty();
     file = openControlled(path, fromOutside ? Trusted::Unmapped : Trusted::RootOrSelf);
     if (!file)

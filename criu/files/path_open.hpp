@@ -13,29 +13,31 @@
 #include "criu/model/options.hpp"
 #include "images/regfile.fwd.hpp"
 
-/// Opens files by the paths of images.
-/// A user that may write to a directory of the path may have replaced the file since the dump. Thus criu opens a path
-/// with the credentials of the processes that use the file. These processes may have got the file from a process with
-/// more capabilities. Then criu opens the path with its own credentials, but only if it knows that the file wasn't
-/// replaced:
-/// - it is the dumped inode (same device, number and time of birth), or
-/// - it belongs to the user of each process, which could change its mode, or
-/// - every directory of the path belongs to root, and only root can write to it. Images from another machine or from
+/// Opens files by the paths of images. A user that may write to a directory of the path may have replaced the file
+/// since the dump. Thus criu opens a path with the credentials of the processes that use the file.
+///
+/// These processes may have got the file from a process with more capabilities. Then criu opens the path with its own
+/// credentials, but only if one of these conditions shows that the file wasn't replaced:
+/// - The file is the dumped inode (same device, number and time of birth).
+/// - The file belongs to the user of each process, which could change its mode anyway.
+/// - Every directory of the path belongs to root, and only root can write to it. Images from another machine or from
 ///   CRIU 4.2 rely on this case.
+///
 /// criu checks the file before it opens it, because opening a device may have effects, and opening a fifo may block.
 namespace criu::files {
 
-/// Processes that use the file, and checks of the file.
+/// Processes that use the file, and checks that criu makes before it opens the file.
 struct PathOpening {
     /// Path rights of the users; empty if the processes may open all that root may open.
     std::span<const kernel::FileRights> users;
     PathCheck check = PathCheck::Same;
     const model::Options& options;
-    /// Thread that makes calls for which root of the tree's user namespace lacks capabilities; may be null.
+    /// Thread that makes calls for which root of the tree's user namespace lacks the capabilities; may be null.
     const kernel::Usernsd* usernsd = nullptr;
 };
 
-/// Stores the identity of the inode (device, number, time of birth) in an entry. `file` may be an O_PATH descriptor.
+/// Stores in an entry the properties that identify the inode: device, number, time of birth. `file` may be an O_PATH
+/// descriptor.
 void storeInode(int file, RegFileEntry& out);
 
 /// Opens the file of an entry at `path`. `how`: flags of open(2). Throws Error.

@@ -50,16 +50,16 @@ private:
     const PidfdEntry& entry_;
 };
 
-/// All pidfds of one process that has ended. They must refer to one common process, to which no other pidfd refers,
-/// because kcmp(2) can compare them.
+/// All pidfds of one process that has ended. The restored pidfds must refer to one process, and no other pidfds may
+/// refer to it, because a program can compare pidfds by kcmp(2).
 class RestoredDeadPidFds final : public RestoredFile {
 public:
     void add(const PidfdEntry& entry) { entries_.push_back(&entry); }
 
     [[nodiscard]] std::string describe() const override { return "pidfd of a process that has ended"; }
 
-    /// Returns true, because the placeholder process needs a free pid. Before all processes exist, it could take a pid
-    /// of the tree.
+    /// Returns true, because the placeholder process needs a pid that is free: before all processes exist, it could
+    /// take a pid of the tree.
     [[nodiscard]] bool late() const override { return true; }
 
     void open(FileOpener& opener) override {

@@ -43,14 +43,14 @@ public:
             return;
         }
         int made[2];
-        // The ends are non-blocking, so that the write of content that doesn't fit fails. Each open file description
-        // gets its dumped flags below.
+        // The ends are non-blocking, so that a write of content that doesn't fit fails instead of waiting. Each open
+        // file description gets its dumped flags below.
         sys(::pipe2(made, O_CLOEXEC | O_NONBLOCK), "create pipe {}", id_);
         UniqueFd ends[2] = {opener.toServiceRange(UniqueFd(made[0])), opener.toServiceRange(UniqueFd(made[1]))};
         contents_.fill(id_, ends[1].get(), opener.images(), opener.usernsd());
 
-        // Other open file descriptions of an end are opened from the first two ends by /proc, also for reading and
-        // writing. The first two ends are closed last, so that no end stays open that the tree didn't have.
+        // criu opens more open file descriptions of an end from the first two ends by /proc; one of them may be for
+        // reading and writing. If the tree didn't have one of the first two ends, criu closes it afterwards.
         bool used[2] = {false, false};
         for (const PipeEntry* entry : entries_) {
             const int access = static_cast<int>(entry->flags) & O_ACCMODE;
@@ -80,9 +80,9 @@ private:
         sys(::fcntl(fd, F_SETFL, static_cast<int>(flags)), "set flags {:#o} of pipe {}", flags, id_);
     }
 
-    /// Opens the inherited pipe again for each open file description, so that each has its own flags. Copies the
-    /// descriptor if this fails: the owner of the pipe has no mapping in the tree's user namespace, or the pipe has no
-    /// reader.
+    /// Opens the inherited pipe again for each open file description, so that each has its own flags. If this fails,
+    /// copies the descriptor. It fails if the owner of the pipe has no mapping in the tree's user namespace, or if the
+    /// pipe has no reader.
     void useInherited(FileOpener& opener, int given) {
         const std::string path = fmt::format("/proc/self/fd/{}", given);
         for (const PipeEntry* entry : entries_) {
@@ -147,7 +147,7 @@ private:
             entry->has_outside = entry->outside = outside.contains(entry->pipe_id) ? 1 : 0;
     }
 
-    /// Returns true if the other end belongs to an autofs mount in the kernel. A restored autofs mount gets a new pipe.
+    /// Returns true if an autofs mount of the kernel has the other end. A restored autofs mount gets a new pipe.
     static bool isOfAutofs(std::uint32_t pipe, const kernel::MountTable& mounts) {
         const std::string mark = fmt::format("pipe_ino={}", pipe);
         return std::any_of(mounts.all().begin(), mounts.all().end(), [&](const kernel::MountInfo& mount) {
@@ -182,8 +182,8 @@ public:
         return pipe;
     }
 
-    /// Throws Error if the other end of a standard stream is missing, because most programs end then. For other
-    /// descriptors it only warns: programs often inherit them from their parent without using them.
+    /// Throws Error if the other end of a standard stream is missing, because most programs end then. Only warns for
+    /// other descriptors, because programs often inherit them from their parent without using them.
     void requireGiven(FileRestore& restore) const override {
         const model::Options& options = restore.options();
         if (options.allowLoss)

@@ -55,8 +55,8 @@ void PipeContentsDump::add(std::uint32_t pipeId, int readEnd, const ImageDir& im
 
 std::vector<std::byte> PipeContentsDump::peek(int readEnd, std::size_t waiting, std::size_t capacity,
                                               std::vector<std::uint32_t>& packets, bool& lastIsPacket) {
-    // tee(2) needs a second pipe with as many slots, because a few bytes may use all slots of a pipe. The scratch pipe
-    // has at least one slot more, for the byte that marks the end.
+    // tee(2) needs a second pipe with as many slots, because even a few bytes may use all slots of a pipe. This second
+    // pipe gets at least one slot more, for the byte that marks the end.
     capacity = std::max(capacity, 2 * machinePageSize());
     if (capacity > scratchCapacity_) {
         int ends[2];
@@ -71,7 +71,8 @@ std::vector<std::byte> PipeContentsDump::peek(int readEnd, std::size_t waiting, 
         failErrno("copy {} bytes that wait in a pipe", waiting);
     if (static_cast<std::size_t>(copied) != waiting)
         fail("only {} of {} bytes that wait in a pipe could be copied", copied, waiting);
-    // Appends one byte as an end mark. A read continues after plain bytes, but stops at the end of a packet.
+    // Appends one byte as an end mark. The next read shows how the content ends: a read continues after plain bytes,
+    // but stops at the end of a packet.
     const bool marked = ::write(scratchWrite_.get(), "", 1) == 1;
     std::vector<std::byte> content(waiting + 1);
     std::size_t have = 0;

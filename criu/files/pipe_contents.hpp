@@ -14,7 +14,7 @@
 /// Unread content of pipes and fifos, in the images pipes-data.img and fifo-data.img.
 namespace criu::files {
 
-/// Pipe contents of a dump. It copies contents with tee(2), which leaves them in the pipe.
+/// Contents of pipes in a dump. The class copies contents by tee(2), which leaves them in the pipe.
 class PipeContentsDump {
 public:
     explicit PipeContentsDump(ImageKind kind) : kind_(kind) {}
@@ -27,8 +27,9 @@ public:
 
 private:
     void start(const ImageDir& images);
-    /// Copies the content. `packets` gets the size of each read, which is the size of a packet for a pipe with
-    /// O_DIRECT. `lastIsPacket`: set to true if the last read was a packet, and not bytes to which a write appends.
+    /// Copies the content. `packets`: gets the size of each read; for a pipe with O_DIRECT, this is the size of a
+    /// packet. `lastIsPacket`: set to true if the content ends with a packet, and not with bytes to which a write would
+    /// append.
     std::vector<std::byte> peek(int readEnd, std::size_t waiting, std::size_t capacity,
                                 std::vector<std::uint32_t>& packets, bool& lastIsPacket);
 
@@ -40,7 +41,7 @@ private:
     std::size_t scratchCapacity_ = 0;
 };
 
-/// Pipe contents of a restore. load() reads offsets before processes exist; fill() reads the content.
+/// Contents of pipes in a restore. load() reads only file offsets, before processes exist; fill() reads the content.
 class PipeContentsRestore {
 public:
     explicit PipeContentsRestore(ImageKind kind) : kind_(kind) {}

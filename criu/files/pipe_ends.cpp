@@ -17,7 +17,7 @@ void PipeEnds::add(std::uint32_t pipe, const OpenFd& file) {
     known.writes = known.writes || access != O_RDONLY;
     if (known.reads && known.writes)
         return;  // both ends are in the tree
-    // If no process has the other end, poll(2) reports POLLHUP to readers and POLLERR to writers (pipe(7)).
+    // If no process has the other end, poll(2) reports POLLHUP for a read end and POLLERR for a write end (pipe(7)).
     pollfd events{file.copy.get(), POLLIN | POLLOUT, 0};
     known.connected = known.connected || (::poll(&events, 1, 0) >= 0 && (events.revents & (POLLHUP | POLLERR)) == 0);
 }

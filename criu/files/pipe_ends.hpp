@@ -13,15 +13,15 @@ struct OpenFd;
 
 namespace criu::files {
 
-/// Ends of pipes and fifos that the tree has. If the tree has only one end, an external process may have the other end,
-/// or all processes have closed it.
+/// Ends of pipes and fifos that processes of the tree have. If the tree has only one end, an external process may have
+/// the other end, or no process has it any more.
 class PipeEnds {
 public:
     /// Stores an open file description of a pipe or fifo.
     void add(std::uint32_t pipe, const OpenFd& file);
 
-    /// Returns pipes of which the tree has one end and an external process the other end. The text describes the first
-    /// descriptor of the pipe, for messages. All open file descriptions must be stored.
+    /// Returns pipes of which the tree has one end and an external process has the other end. The text describes the
+    /// tree's first descriptor of the pipe, for messages. Call it when all open file descriptions are stored.
     [[nodiscard]] std::vector<std::pair<std::uint32_t, std::string>> outside() const;
 
     /// Returns true if the tree has the pipe open for writing.

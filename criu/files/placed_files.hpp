@@ -29,13 +29,13 @@ public:
     [[nodiscard]] virtual const kernel::Usernsd* usernsd() const = 0;
     /// Returns a descriptor of this process for a file id, or -1 if the process has none.
     [[nodiscard]] virtual int find(FileId id) const = 0;
-    /// Returns the path rights of the processes that have the file: one set for each user that isn't equivalent to
-    /// root.
+    /// Returns the path rights of the processes that have the file, one element for each distinct user. Omits users
+    /// that are equivalent to root.
     [[nodiscard]] virtual std::vector<kernel::FileRights> usersOf(FileId id) const = 0;
     /// Returns the pid of a process or process group of the tree in the pid namespace of this process. Returns 0 if the
-    /// tree has no such process. Throws Error if it exists, but isn't visible in this pid namespace.
+    /// tree has no such process. Throws Error if the process exists, but isn't visible in this pid namespace.
     [[nodiscard]] virtual pid_t numberOf(TreePid process) const = 0;
-    /// Moves a descriptor to the numbers of service descriptors.
+    /// Moves a descriptor into the service range.
     virtual UniqueFd toServiceRange(UniqueFd fd) = 0;
     /// Returns a service descriptor of a file that any process of the tree has open.
     virtual UniqueFd fetch(FileId id) = 0;

@@ -7,11 +7,11 @@ namespace criu::files {
 
 struct OpenFd;
 
-/// Creates the fd kind for files whose state the kernel doesn't show or doesn't let criu set. It claims such files and
-/// refuses them with the reason.
+/// Creates the fd kind for files that criu recognizes but can't dump or restore, because the kernel doesn't show or set
+/// their state. It claims such files and refuses them with the reason.
 std::unique_ptr<FileKindDump> makeRefusedDump();
 
-/// Throws an Error that says why criu can't dump the file. The message names typical programs that use such files.
+/// Throws Error with the reason why criu can't dump the file. The message names typical programs that use such files.
 [[noreturn]] void refuseFile(const OpenFd& file);
 
 }  // namespace criu::files

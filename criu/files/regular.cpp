@@ -32,7 +32,7 @@
 namespace criu::files {
 namespace {
 
-/// Flags of open(2) that must not take effect a second time.
+/// Flags of open(2) that had an effect only when the program opened the file; a restore must not repeat this effect.
 constexpr int kOnlyOnce = O_CREAT | O_EXCL | O_TRUNC | O_NOCTTY | O_CLOEXEC;
 
 /// Returns an absolute path. CRIU before 2.0 wrote paths without the leading slash.
@@ -40,8 +40,8 @@ std::string pathOf(const RegFileEntry& entry) {
     return entry.name[0] == '/' ? std::string(entry.name) : std::string("/") + entry.name;
 }
 
-/// Returns true if the dump created this name for the file; a restore removes only such names. They have the form
-/// link_remap.ID, or link_remap.ID.N if the first name was occupied.
+/// Returns true if the dump has created this name for the file, because a restore must remove only such names. They
+/// have the form link_remap.ID, or link_remap.ID.N if the first name was occupied.
 bool isLinkOfDump(std::string_view path, std::uint32_t id) {
     path.remove_prefix(path.rfind('/') + 1);
     const std::string name = fmt::format("{}{}", kLinkRemapPrefix, id);
@@ -63,8 +63,8 @@ UniqueFd openLink(const RegFileEntry& link, const std::string& path) {
     return file;
 }
 
-/// Creates a placeholder process with this pid. Another restored process may have created such a process for a file of
-/// the same pid, so the function repeats the attempt for two seconds.
+/// Creates a placeholder process with this pid. Another restored process may have such a process for a file of the same
+/// pid at this moment. So repeats the attempt for two seconds.
 std::unique_ptr<kernel::PlaceholderProcess> createOwner(TreePid pid) {
     constexpr int kTries = 2000;
     for (int tries = 1;; ++tries) {
@@ -84,7 +84,7 @@ public:
 
     [[nodiscard]] std::string describe() const override { return entry_.name; }
 
-    /// Returns true for files in the directory of a process in /proc, because such a file exists only as long as its
+    /// Returns true for a file in the directory of a process in /proc, because the file exists only as long as its
     /// process.
     [[nodiscard]] bool late() const override { return processOfPath(pathOf(entry_)).has_value(); }
 
@@ -131,7 +131,7 @@ private:
     const PathRemaps& remaps_;
 };
 
-/// Dump half of the fd kind for paths. It claims every file with a path, so criu queries it last.
+/// Dump half of the fd kind for paths. criu queries it after all other kinds, because it claims every file with a path.
 class RegularKindDump final : public FileKindDump {
 public:
     explicit RegularKindDump(PathDump& paths) : paths_(paths) {}
@@ -139,7 +139,7 @@ public:
     [[nodiscard]] bool claims(const OpenFd& file) const override {
         if (!file.link.starts_with('/'))
             return false;
-        // An O_PATH descriptor of a socket or fifo has no state besides its path.
+        // Also claims an O_PATH descriptor of a socket or fifo, because it has no state besides its path.
         return S_ISREG(file.stat.st_mode) || S_ISDIR(file.stat.st_mode) || S_ISLNK(file.stat.st_mode) ||
                (file.info.flags & O_PATH) != 0 || isStatelessDevice(file.stat);
     }
@@ -178,15 +178,15 @@ private:
             (out.flags & O_PATH) == 0)
             log.warn("{} will be read from the kernel's first message on: how far it was read can't be asked",
                      file.describe());
-        // F_NOTIFY (dnotify) makes its caller the signal owner of the directory. A signal owner has no other use for a
-        // directory, so it hints at dnotify.
+        // The signal owner of a directory hints at dnotify, because F_NOTIFY makes its caller the signal owner, and a
+        // directory uses it for nothing else.
         if (S_ISDIR(file.stat.st_mode) && out.fown->pid != 0)
             log.warn("If {} is watched by F_NOTIFY (dnotify), which the kernel doesn't tell, that will be lost",
                      file.describe());
     }
 
-    /// Returns the name of a file for --external and --inherit-fd. It consists of mount id and inode number in
-    /// hexadecimal.
+    /// Returns the name by which --external and --inherit-fd refer to a file. It consists of mount id and inode number
+    /// in hexadecimal.
     static std::string externalName(const OpenFd& file) {
         return fmt::format("file[{:x}:{:x}]", file.info.mountId.value_or(0), file.stat.st_ino);
     }
@@ -223,7 +223,7 @@ void PathRemaps::load(const ImageDir& images) {
         return;
     while (const auto entry = reader->next<RemapFilePathEntry>()) {
         const RemapFilePathEntry& remap = **entry;
-        constexpr std::uint32_t kOldGhostBit = 1U << 31;  // marks a ghost file in images that lack remap_type
+        constexpr std::uint32_t kOldGhostBit = 1U << 31;  // bit that marks a ghost file in images without remap_type
         Remap out;
         out.id = remap.remap_id & ~kOldGhostBit;
         if (remap.has_remap_type != 0) {
@@ -232,7 +232,8 @@ void PathRemaps::load(const ImageDir& images) {
         } else {
             out.type = (remap.remap_id & kOldGhostBit) != 0 ? REMAP_TYPE__GHOST : REMAP_TYPE__LINKED;
         }
-        if (out.type == REMAP_TYPE__PROCFS)  // a restore creates the placeholder process when it opens the files
+        // Needs no work here: a restore creates the placeholder process when it opens the files.
+        if (out.type == REMAP_TYPE__PROCFS)
             deadProcesses_.insert(TreePid(static_cast<pid_t>(out.id)));
         else
             remaps_[FileId{remap.orig_id}] = out;
@@ -302,7 +303,7 @@ void PathRemaps::create(FileRestore& restore, const model::IdMap& ids, kernel::F
 }
 
 /// Returns a function that links the file at `from` plus `suffix` to the path of `to`. Returns an empty function if
-/// link(2) can link between both mounts.
+/// link(2) works without it, because both are on one mount.
 LinkAcross PathRemaps::across(const RegFileEntry& from, const std::string& suffix, const RegFileEntry& to) const {
     if (!linker_ || from.has_mnt_id == 0 || to.has_mnt_id == 0 || from.mnt_id == to.mnt_id)
         return {};
@@ -364,14 +365,14 @@ std::unique_ptr<kernel::PlaceholderProcess> createPlaceholderOwner(const RegFile
 UniqueFd openRegular(const RegFileEntry& entry, int flags, const PathRemaps& remaps, const PathOpening& opening) {
     const std::string path = remaps.pathTo(entry);
     int how = (flags & ~kOnlyOnce) | O_CLOEXEC | O_NOCTTY;
-    // Bits for a file that was created without a name; it isn't a directory.
+    // Bits of O_TMPFILE without O_DIRECTORY, because a file that was created without a name isn't a directory.
     constexpr int kTemporary = O_TMPFILE & ~O_DIRECTORY;
     if ((flags & kTemporary) != 0)
         how &= ~(kTemporary | O_DIRECTORY);
     const int remapped = remaps.find(FileId{entry.id});
     if (remapped < 0)
         return openPathOf(entry, path, how, opening);
-    // With O_PATH | O_NOFOLLOW, open(2) would open the link in /proc itself.
+    // Needs a different way for O_PATH: with O_PATH | O_NOFOLLOW, open(2) would open the link in /proc itself.
     if ((flags & O_PATH) != 0)
         return UniqueFd(sys(::fcntl(remapped, F_DUPFD_CLOEXEC, 0), "copy {}", path));
     const std::string self = fmt::format("/proc/self/fd/{}", remapped);

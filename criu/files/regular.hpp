@@ -44,15 +44,15 @@ class IdMap;
 struct Options;
 }  // namespace criu::model
 
-/// Files with a path: regular files, directories, devices without state, and paths that no descriptor refers to
+/// Files with a path: regular files, directories, devices without state, and paths to which no descriptor refers
 /// (programs, mapped files, working directories).
 namespace criu::files {
 
 /// Prefix of temporary hard links, as in CRIU 4.2. Digits and dots follow it.
 inline constexpr std::string_view kLinkRemapPrefix = "link_remap.";
 
-/// Paths of a dump: finds a path by which a restore can open a file. A deleted file becomes a ghost file. A file that
-/// has lost its name and has other names gets a temporary hard link (--link-remap).
+/// Paths of a dump: finds a path by which a restore can open a file. A deleted file becomes a ghost file. If a file has
+/// lost its name but has other names, criu creates a temporary hard link (--link-remap).
 class PathDump {
 public:
     explicit PathDump(std::uint64_t ghostLimit) : ghosts_(ghostLimit) {}
@@ -79,8 +79,8 @@ private:
     /// Returns true if the file's mount is in the tree's mount namespace.
     [[nodiscard]] bool isMounted(const OpenFd& file, const TreeRoot& tree);
     void remap(const OpenFd& file, const std::string& path, RegFileEntry& out, FileDump& dump);
-    /// Returns another name of a file in the directory of `path` on the same mount. If there are several, it returns
-    /// the first in alphabetical order. It ignores links of --link-remap. Returns nullopt if there is no such name.
+    /// Returns another name of a file in the directory of `path` on the same mount; of several names, the first in
+    /// alphabetical order. Ignores links of --link-remap. Returns nullopt if there is no such name.
     static std::optional<std::string> otherName(const OpenFd& file, const std::string& path, const FileDump& dump);
     FileId linkRemap(const OpenFd& file, const std::string& path, FileDump& dump);
 
@@ -94,18 +94,18 @@ private:
 };
 
 /// Remaps of a restore. The coordinator creates deleted files as O_PATH descriptors before any process exists, and
-/// removes their names at once. All processes inherit the descriptors.
+/// removes their names at once. All processes inherit these descriptors.
 class PathRemaps {
 public:
     /// Reads remap-fpath.img.
     void load(const ImageDir& images);
 
-    /// Stores the paths of temporary hard links, which removeLinks() removes. Throws Error if a path isn't a name that
-    /// a dump creates.
+    /// Stores the paths of temporary hard links that removeLinks() will remove. Throws Error if a path isn't a name
+    /// that a dump creates.
     void noteLinks(FileRestore& restore);
 
     /// Creates the deleted files. Runs before any process exists, or in the process from which all other processes
-    /// descend. `ids` translates owners. All processes inherit the descriptors by `store`.
+    /// descend. `ids`: id map for owners. `store`: makes all processes inherit the descriptors.
     void create(FileRestore& restore, const model::IdMap& ids, kernel::FdStore& store);
 
     /// Returns the number of descriptors that create() makes.
@@ -122,7 +122,8 @@ public:
     /// Returns a path by which the calling process can open `path` on a mount. `mount`: mount id in the images.
     [[nodiscard]] std::string pathTo(int mount, const std::string& path) const;
 
-    /// Returns the hidden directory that contains a path on a mount. Returns null if the path itself leads to the file.
+    /// Returns the hidden directory that contains a path on a mount. Returns null if the path itself leads to the file,
+    /// because no mount covers it.
     [[nodiscard]] const HiddenDirectory* findHidden(int mount, std::string_view path) const {
         return files::findHidden(hidden_, mount, path);
     }
@@ -140,12 +141,12 @@ public:
     [[nodiscard]] bool hadEnded(TreePid pid) const { return deadProcesses_.contains(pid); }
     [[nodiscard]] const std::set<TreePid>& deadProcesses() const noexcept { return deadProcesses_; }
 
-    /// Returns the descriptor of a ghost file for its device and inode at the dump, or -1 if the inode isn't a ghost.
-    /// `device` has the form of images (minor number in the low 20 bits).
+    /// Returns the descriptor of a ghost file, or -1 if the inode isn't a ghost file. `device`, `inode`: numbers at the
+    /// dump; `device` has the form of images (minor number in the low 20 bits).
     [[nodiscard]] int findGhost(std::uint32_t device, std::uint64_t inode) const;
 
-    /// Removes the temporary hard links of the dump after a successful restore, in the tree's mount namespace. Removes
-    /// a link only if it still leads to the file that create() opened by it.
+    /// Removes the temporary hard links of the dump, in the tree's mount namespace. Call it after a successful restore.
+    /// Removes a link only if it still leads to the file that create() has opened by it.
     void removeLinks(Log& log) const noexcept;
 
 private:
@@ -161,8 +162,8 @@ private:
     void noteLinked(FileId link, int file);
 
     std::map<FileId, std::string> links_;
-    /// Inodes to which links_ lead, in the order of links_. The memory is shared, because create() may run in a child
-    /// process, and removeLinks() runs in the coordinator.
+    /// Inodes to which links_ lead, in the order of links_. The memory is shared between processes, because create()
+    /// may run in a child process, and removeLinks() runs in the coordinator.
     Mapping linked_;
     HiddenMounts hidden_;
     MountLinker linker_;  ///< empty if the tree is in criu's mount namespace
@@ -170,14 +171,15 @@ private:
     [[nodiscard]] LinkAcross across(const RegFileEntry& from, const std::string& suffix, const RegFileEntry& to) const;
 };
 
-/// Creates a placeholder process for a path in the /proc directory of a process that had ended at the dump. Returns
-/// null for other paths. The caller keeps the result while it opens the file.
+/// Creates a placeholder process if the path is in the /proc directory of a process that had ended at the dump. Returns
+/// null for other paths. The placeholder process must exist while the caller opens the file.
 std::unique_ptr<kernel::PlaceholderProcess> createPlaceholderOwner(const RegFileEntry& entry, const PathRemaps& remaps);
 
 /// Opens the file of an entry. `flags`: flags of open(2).
 UniqueFd openRegular(const RegFileEntry& entry, int flags, const PathRemaps& remaps, const PathOpening& opening);
 
-/// Create the halves of the fd kind for paths, which must be last in the list because it claims every file with a path.
+/// Create the dump half and the restore half of the fd kind for paths. This kind must be last in the list, because it
+/// claims every file with a path.
 std::unique_ptr<FileKindDump> makeRegularDump(PathDump& paths);
 std::unique_ptr<FileKindRestore> makeRegularRestore(const PathRemaps& remaps);
 

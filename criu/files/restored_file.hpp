@@ -15,8 +15,8 @@ class PlacedFiles;
 class SessionTerminal;
 
 /// Object that a restore opens: one open file description, or several that one call must create together (a pipe, a
-/// socket pair). The coordinator constructs it from the images; restored processes use copies that they inherit by
-/// fork.
+/// socket pair). The coordinator constructs the object from the images. Restored processes use copies that they inherit
+/// by fork.
 class RestoredFile {
 public:
     virtual ~RestoredFile() = default;
@@ -25,36 +25,36 @@ public:
     [[nodiscard]] virtual std::string describe() const = 0;
 
     /// Creates the open file descriptions and passes each to opener.provide(). Runs once, in the nearest common
-    /// ancestor of all users, so that the users inherit the descriptors.
+    /// ancestor of all processes that use them, so that these processes inherit the descriptors.
     virtual void open(FileOpener& opener) = 0;
 
-    /// Returns true for a late file, such as a pidfd, for which all processes of the tree must exist. After all other
-    /// files are open, open() runs in one user; other users fetch their descriptors from it.
+    /// Returns true for a late file, such as a pidfd: it can be opened only when all processes of the tree exist. After
+    /// all other files are open, open() runs in one process that uses the file. Other such processes fetch their
+    /// descriptors from this process.
     [[nodiscard]] virtual bool late() const { return false; }
 
     /// Returns true if other processes act on the object after open(). criu then opens it before it fills memory and
     /// creates children. Must not be true together with late().
     [[nodiscard]] virtual bool early() const { return false; }
 
-    /// Returns open file descriptions that must be open before open() is called, such as those in flight in socket
-    /// queues. If no process has a descriptor of one, criu opens it in the process that calls open(), where
-    /// FileOpener::find() returns it.
+    /// Returns open file descriptions that must be open before open() is called, for instance because they are in
+    /// flight in a queue of this socket. If no process has a descriptor of one, criu opens it in the process that calls
+    /// open(). FileOpener::find() returns it there.
     [[nodiscard]] virtual std::vector<FileId> needs() const { return {}; }
 
-    /// Returns true if open() creates each open file description in its own namespaces, by FileOpener::inNetwork() and
-    /// onMount(). If it returns false, all of them must be in one network namespace, and have names in one mount
-    /// namespace.
+    /// Returns true if open() itself creates each open file description in its namespaces, by FileOpener::inNetwork()
+    /// and onMount(). If false, all of them must be in one network namespace, and have names in one mount namespace.
     [[nodiscard]] virtual bool spansNamespaces() const { return false; }
 
     /// Restores state that refers to descriptor numbers or processes. Runs once in a process that uses the file, after
     /// all processes exist and have their descriptors.
     virtual void complete(PlacedFiles&) {}
 
-    /// Returns the dumped signal owner (F_SETOWN) of an open file description, which the engine restores. Returns null
-    /// if it had none.
+    /// Returns the dumped signal owner (F_SETOWN) of an open file description, or null if it had none. The engine
+    /// restores it.
     [[nodiscard]] virtual const FownEntry* owner(FileId) const { return nullptr; }
 
-    // Interfaces that only some files have
+    // Interfaces that only some files have.
 
     /// Returns null for files other than terminals.
     [[nodiscard]] virtual SessionTerminal* asTerminal() { return nullptr; }

@@ -12,7 +12,7 @@ public:
     virtual ~RestoredTree() = default;
     /// Returns true if a process has a descriptor of the file.
     [[nodiscard]] virtual bool isHeld(FileId id) const = 0;
-    /// Returns a copy of a descriptor that a process has of the file.
+    /// Returns a copy of a descriptor that any process has of the file.
     virtual UniqueFd fetch(FileId id) = 0;
 };
 

@@ -9,10 +9,10 @@
 namespace criu::files {
 
 /// Results of io_uring_register(2) with an unreadable address, as errno values. The kernel makes some checks before it
-/// reads the address, so the errno values show how the program set up the ring.
+/// reads the address, so that the errno value shows how the program has set up the ring.
 struct RingAnswers {
     int files = 0;
-    int polling = 0;  ///< result of a request that concerns polling of network devices
+    int polling = 0;  ///< result of the request for polling of network devices
     int memoryRegion = 0;
     int eventFd = 0;
     /// Number of the first group of provided buffers. Unset if the ring has none, or if the kernel doesn't show groups
@@ -20,12 +20,13 @@ struct RingAnswers {
     std::optional<std::uint32_t> bufferGroup;
 };
 
-/// Results of queries that ring owners made to their rings (IORING_SETUP_SINGLE_ISSUER). The kernel refuses queries by
-/// other threads.
+/// Results of queries that ring owners made to their rings (IORING_SETUP_SINGLE_ISSUER), because the kernel refuses
+/// queries by other threads.
 class RingOwners {
 public:
     virtual ~RingOwners() = default;
-    /// Returns the results for the ring of a process' descriptor. Returns null if criu doesn't know the ring owner.
+    /// Returns the results for the ring to which a process' descriptor refers. Returns null if criu doesn't know the
+    /// ring owner.
     [[nodiscard]] virtual const RingAnswers* answersTo(HostPid pid, int fd) const = 0;
 };
 

@@ -15,19 +15,19 @@ class SessionTerminal {
 public:
     virtual ~SessionTerminal() = default;
 
-    /// Returns the session whose controlling terminal this is, as a tree pid. A session leader in the tree counts as a
-    /// user of the file, and has it open in beginSession() and groupsJoined().
+    /// Returns the session whose controlling terminal this is, as a tree pid. If the tree contains the session leader,
+    /// it counts as a user of the file, and has the file open in beginSession() and groupsJoined().
     [[nodiscard]] virtual std::optional<TreePid> session() const = 0;
 
-    /// Returns true for a late file that only a process of the session can open. If no user of the file is in the
-    /// session, the session leader opens it.
+    /// Returns true for a late file that only a process of the session can open. If no process of the session uses the
+    /// file, the session leader opens it.
     [[nodiscard]] virtual bool opensOnlyInSession() const { return false; }
 
     /// Runs in the session leader after it has created the session, and before another process joins the session.
     virtual void beginSession(FileOpener&) {}
 
-    /// Runs in the session leader after all processes have joined their process groups. For an external session, it
-    /// runs in the tree's root if the root is in criu's session.
+    /// Runs in the session leader after all processes have joined their process groups. For an external session, runs
+    /// in the tree's root, if the root is in criu's session.
     virtual void groupsJoined(PlacedFiles&) {}
 };
 

@@ -28,8 +28,8 @@ public:
     [[nodiscard]] std::string describe() const override { return "signalfd"; }
 
     void open(FileOpener& opener) override {
-        // Copies the kernel's 64 bits to the start of libc's signal set. sigaddset(3) refuses the signals 32 and 33,
-        // which libc uses.
+        // Copies the kernel's 64 bits to the start of libc's signal set: sigaddset(3) refuses the signals 32 and 33,
+        // because libc uses these itself.
         sigset_t mask;
         ::sigemptyset(&mask);
         static_assert(sizeof(mask) >= sizeof(entry_.sigmask));

@@ -28,7 +28,8 @@ bool isZero(const timespec& time) {
     return time.tv_sec == 0 && time.tv_nsec == 0;
 }
 
-/// Returns the clock that an alarm clock follows. Reading an alarm clock itself requires a real-time clock device.
+/// Returns the clock on which an alarm clock is based, because reading an alarm clock itself requires a real-time clock
+/// device.
 clockid_t readableClock(clockid_t clock) {
     if (clock == CLOCK_REALTIME_ALARM)
         return CLOCK_REALTIME;
@@ -60,15 +61,15 @@ public:
         opener.provide(FileId{entry_.id}, std::move(fd));
     }
 
-    /// Arms the timer as late as possible, so that the restore takes no time of the timer.
+    /// Arms the timer as late as possible, so that little time of the restore counts for the timer.
     void complete(PlacedFiles& files) override {
         const int fd = files.find(FileId{entry_.id});
         itimerspec setting{};
         setting.it_value = {static_cast<time_t>(entry_.vsec), static_cast<long>(entry_.vnsec)};
         setting.it_interval = {static_cast<time_t>(entry_.isec), static_cast<long>(entry_.insec)};
-        // If the value is zero and `ticks` isn't, the timer had expired and the process hadn't read it. The kernel
-        // restarts a periodic timer only when a process reads it (timerfd_read() in fs/timerfd.c). Images of CRIU don't
-        // contain the elapsed part of the interval, so criu starts a new interval.
+        // If the remaining time is zero and `ticks` isn't, the timer had expired, and the process hadn't read it. The
+        // kernel restarts a periodic timer only when a process reads it (timerfd_read() in fs/timerfd.c). Images of
+        // CRIU don't contain the elapsed part of the interval, so criu starts a new interval.
         if (isZero(setting.it_value) && entry_.ticks != 0)
             setting.it_value = setting.it_interval;
         if (!isZero(setting.it_value)) {
@@ -115,8 +116,8 @@ private:
         kernel::TimerFdInfo info = kernel::parseTimerFd(file.info.text);
         if (!isZero(info.value) || isZero(info.interval))
             return info;
-        // The kernel restarts an expired periodic timer when a process reads or queries it. criu's query changes no
-        // state that the process could see, and makes expirations and remaining time exact.
+        // The kernel restarts an expired periodic timer when a process reads or queries it. criu's query has this
+        // effect, too: it makes expirations and remaining time exact, and changes nothing that the process could see.
         itimerspec now{};
         sys(::timerfd_gettime(file.copy.get(), &now), "read the time left of {}", file.describe());
         kernel::ProcBuffer buffer;

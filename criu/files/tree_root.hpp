@@ -22,11 +22,11 @@ struct HiddenDirectory {
 };
 using HiddenMounts = std::multimap<int, HiddenDirectory>;  ///< the key is the mount id
 
-/// Key for all mounts without an entry, if they aren't in the mount namespace of the calling process.
+/// Key for all mounts without their own element, if these mounts aren't in the mount namespace of the calling process.
 inline constexpr int kOtherMounts = -1;
 
-/// Function that links a file at a path on one mount to a path on another mount. Mounts are given by their mount ids in
-/// the images. Paths begin at the root of the mount's namespace. Throws Error.
+/// Function that links a file at a path on one mount to a path on another mount. The mounts are given by their mount
+/// ids in the images, and the paths from the root of the mount's namespace. Throws Error.
 using MountLinker = std::function<void(int fromMount, const std::string& from, int toMount, const std::string& to)>;
 
 /// Returns the innermost hidden directory that contains a path on a mount, or null if none does.
@@ -40,7 +40,7 @@ using MountLinker = std::function<void(int fromMount, const std::string& from, i
 /// files relative to this root.
 class TreeRoot {
 public:
-    /// Creates the root of criu's mount namespace, in which the tree also is.
+    /// Creates the root for a tree that is in criu's mount namespace.
     TreeRoot() = default;
     /// Mount namespace of the tree.
     struct Space {
@@ -49,14 +49,14 @@ public:
     };
     enum class Mounts {
         Dumped,  ///< images contain the mounts, and files refer to them
-        /// images contain all namespaces but the first, which is criu's; a restore uses the mounts of its own namespace
-        /// for it
+        /// images contain all namespaces except the first, which is criu's; in its place, a restore uses the mounts of
+        /// its own namespace
         DumpedButFirst,
         /// Mounts are copies of criu's mounts, except /proc (copied mounts); a restore uses the mounts of its own
         /// namespace.
         Copied,
     };
-    /// Proc file systems, each of which shows one pid namespace.
+    /// Proc file systems in the tree's mounts. Each shows one pid namespace.
     struct ProcMounts {
         /// Mounts that show nested pid namespaces. A restore creates them after all processes are complete.
         std::set<int> late;
@@ -70,7 +70,7 @@ public:
 
     /// Returns true if images contain the mounts, so that file entries contain mount ids.
     [[nodiscard]] bool isDumped() const noexcept { return isOwn() && kind_ != Mounts::Copied; }
-    /// Returns true for a mount of criu's namespace if the tree also has other mount namespaces.
+    /// Returns true for a mount of criu's namespace, if the tree is in criu's and in other mount namespaces.
     [[nodiscard]] bool isOfCriu(int id) const {
         return kind_ == Mounts::DumpedButFirst && spaces_.front().mounts.find(id) != nullptr;
     }
@@ -81,7 +81,7 @@ public:
     /// Returns a path by which criu can reach a path of a file on a mount.
     [[nodiscard]] std::string at(std::string_view path, int mount) const;
     /// Returns true if a mount is in a mount namespace of the tree. Always returns true if the tree is in criu's
-    /// namespace, whose mounts this object doesn't know.
+    /// namespace, because this object then doesn't contain the mounts.
     [[nodiscard]] bool hasMount(int id) const { return !isOwn() || mounts_.find(id) != nullptr; }
     /// Returns true for a covered mount of the tree.
     [[nodiscard]] bool isCovered(int id) const { return hidden_.contains(id); }
@@ -91,12 +91,12 @@ public:
     }
     /// Returns true if a restore creates the mount after all processes have their files.
     [[nodiscard]] bool isLate(int id) const { return procs_.late.contains(id); }
-    /// Returns true if a process' file on a proc file system would belong to another process after a restore, because
-    /// the mount would then show the tree's pid namespace. `device`: device number of the file system.
+    /// Returns true if a file of a process on this proc mount would belong to another process after a restore: the
+    /// mount then shows the tree's pid namespace. `device`: device number of the file system.
     [[nodiscard]] bool changesPids(int mount, std::uint32_t device) const {
         return isDumped() && (hasMount(mount) ? procs_.others.contains(mount) : !procs_.ofRoot.contains(device));
     }
-    /// Returns the path that a file on a proc mount would have if the whole proc file system were mounted on /proc.
+    /// Returns the path that a file on a proc mount would have if the complete proc file system were mounted on /proc.
     [[nodiscard]] std::string pathInProc(std::string_view path, int mount) const;
     /// Returns all mounts of the tree's namespaces.
     [[nodiscard]] const kernel::MountTable& mounts() const noexcept { return mounts_; }

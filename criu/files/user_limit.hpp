@@ -9,7 +9,7 @@
 namespace criu::files {
 
 /// Throws Error with the errno value `code`. If `code` is `atLimit`, criu's user has as many objects as `sysctl`
-/// allows, and a hint names this sysctl. The kernel counts the object for criu's user, because criu creates it.
+/// allows, and a hint names this sysctl. The objects count for criu's user, because criu creates them.
 [[noreturn]] inline void failAtLimit(int code, int atLimit, const std::string& what, std::string_view sysctl) {
     Error error(code, what);
     if (code == atLimit)

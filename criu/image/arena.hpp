@@ -27,8 +27,8 @@ public:
         return initialise(allocate<T>(1));
     }
 
-    /// Allocates `count` messages with default values, and the array of pointers for a repeated field: `mm->n_vmas = n;
-    /// mm->vmas = arena.messages<VmaEntry>(n);`
+    /// Allocates `count` messages with default values, and an array of pointers to them for a repeated field:
+    /// `mm->n_vmas = n; mm->vmas = arena.messages<VmaEntry>(n);`
     template <Message T>
     T** messages(std::size_t count) {
         T* const all = allocate<T>(count);
@@ -48,7 +48,7 @@ public:
         return elements;
     }
 
-    /// Copies the elements of a repeated field into the arena. Returns null if there are none.
+    /// Copies the elements of a repeated field into the arena. Returns null if there are no elements.
     template <typename T>
     requires std::is_trivially_copyable_v<T> T* copy(std::span<const T> elements) {
         T* const copied = elements.empty() ? nullptr : allocate<T>(elements.size());
@@ -56,7 +56,7 @@ public:
         return copied;
     }
 
-    /// Copies a text into the arena, with a zero byte at its end.
+    /// Copies a text into the arena, followed by a zero byte.
     char* string(std::string_view text) {
         char* const copied = allocate<char>(text.size() + 1);
         std::copy(text.begin(), text.end(), copied);

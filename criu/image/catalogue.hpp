@@ -128,8 +128,8 @@ inline constexpr std::uint32_t kServiceMagic = 0x55105940;
 /// Version of images, which the inventory contains (img_version). Images of V1 have no kCommonMagic or kServiceMagic.
 enum class ImageVersion : std::uint32_t { V1 = 1, V1_1 = 2 };
 
-/// Version of checkpoints that CRIU 4.2 can't read: it refuses this number. Such checkpoints differ from V1_1 only by
-/// the extensions that the inventory names.
+/// Version of checkpoints that CRIU 4.2 can't read: CRIU 4.2 refuses this number. Such checkpoints differ from V1_1
+/// only by the extensions that the inventory names.
 inline constexpr std::uint32_t kExtendedVersion = 4200;
 
 /// Version of checkpoints with compressed memory, which CRIU 4.3 writes. Such checkpoints differ from V1_1 only in

@@ -12,8 +12,8 @@ namespace criu {
 Checksum::Checksum() : library_("libxxhash.so.0", "libxxhash0"), hash_(nullptr), seeded_(nullptr) {
     static_assert(std::is_same_v<decltype(&::XXH3_64bits), decltype(hash_)>);
     static_assert(std::is_same_v<decltype(&::XXH3_64bits_withSeed), decltype(seeded_)>);
-    // The functions with "dispatch" in their names use the widest instructions of the processor. Some builds of
-    // libxxhash lack these functions.
+    // libxxhash has two forms of each function. The form with "dispatch" in its name uses the widest instructions of
+    // the processor. Some builds of libxxhash lack this form.
     hash_ = library_.find("XXH3_64bits_dispatch");
     if (hash_ == nullptr)
         hash_ = library_["XXH3_64bits"];

@@ -11,16 +11,15 @@
 
 namespace criu {
 
-/// Bytes of a file that one checksum covers, in pages files and all other files.
+/// Number of bytes that one checksum covers, in all files.
 inline constexpr std::size_t kChecksumPiece = 4096;
 
-/// Number in images for the only kind of checksums (Checksum).
+/// Number that denotes checksums of type Checksum in images. Images have no other checksums.
 inline constexpr std::uint32_t kXxh3Checksum = 1;
 
 /// Checksum that detects damage, but not forgery: the lower half of 64-bit XXH3. The constructor loads libxxhash.
-/// Several threads may use one object.
-/// XXH3 is as fast as memory: one processor reaches 20 GB/s, and 65 GB/s for data in its cache. The crc32c instruction
-/// reaches 12 GB/s.
+/// Several threads may use one object. One processor computes 20 GB/s of XXH3, as fast as it reads memory, and 65 GB/s
+/// for data in its cache. The crc32c instruction reaches 12 GB/s.
 class Checksum {
 public:
     /// Throws Error if libxxhash isn't installed.

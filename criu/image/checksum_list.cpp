@@ -27,7 +27,7 @@ using CheckStop = std::function<void()>;
 
 /// Bytes of one read(2).
 constexpr std::size_t kReadBuffer = std::size_t{1} << 20;
-/// Number of files from which several threads are faster than one. kManyBytes is the same limit in bytes.
+/// Number of files above which several threads are faster than one thread. kManyBytes is the limit in bytes.
 constexpr std::size_t kManyFiles = 256;
 constexpr std::uint64_t kManyBytes = std::uint64_t{16} << 20;
 
@@ -37,8 +37,7 @@ void readAll(int file, const std::string& name, const CheckStop& checkStop, Use&
     struct stat status {};
     sys(::fstat(file, &status), "{}: fstat", name);
     const auto size = static_cast<std::size_t>(std::max<off_t>(status.st_size, 0));
-    // For a small file, the buffer is one byte larger than the file, so that the first read reaches the end of the
-    // file.
+    // The buffer for a small file is one byte larger than the file, so one pass of the loop finds the end of the file.
     std::vector<std::byte> buffer(std::min(size + 1, kReadBuffer));
     for (;;) {
         checkStop();
@@ -58,7 +57,7 @@ void readAll(int file, const std::string& name, const CheckStop& checkStop, Use&
     }
 }
 
-/// Calls `work` with each number below `count`; by threads on all processors if `many` is true.
+/// Calls `work` with each number below `count`. If `many` is true, threads on all processors make the calls.
 void forEach(std::size_t count, bool many, const std::function<void(std::size_t)>& work) {
     if (!many || count < 2 || availableCores() < 2) {
         for (std::size_t index = 0; index < count; ++index)
@@ -85,8 +84,9 @@ FileSum sumOf(const ImageDir& images, const Checksum& checksum, const std::strin
     return summing.finish(name);
 }
 
-/// Returns true if a list of checksums contains the file. Lists don't contain pages, and the inventory, which a dump
-/// writes last. `drivers`: true if device drivers have stored files, whose names aren't in the catalogue.
+/// Returns true if a list of checksums contains the file. Lists contain no pages files. They contain no inventory,
+/// because a dump writes it after the list. `drivers`: true if device drivers have stored files, whose names aren't in
+/// the catalogue.
 bool isListed(const std::string& name, bool drivers) {
     const auto kind = imageKindOf(name);
     if (!kind)
@@ -104,8 +104,8 @@ bool isListed(const std::string& name, bool drivers) {
     }
 }
 
-/// Returns the checksums of all listed files of a dump. Reads only files that this process didn't write itself:
-/// archives, and files of other programs and device drivers.
+/// Returns the checksums of all listed files of a dump. Reads only files that another program wrote: archives, and
+/// files of device drivers and helper programs. For all other files, returns the checksums in `written`.
 std::vector<FileSum> sumsOfDump(const ImageDir& images, const WrittenSums& written, bool drivers,
                                 const CheckStop& checkStop) {
     std::vector<std::string> names = namesIn(images);
@@ -135,7 +135,7 @@ ChecksumsEntry entryOf(const FileSum& file) {
     return entry;
 }
 
-/// Returns the checksum of a list. For each file it covers the name, a zero byte, the size and the checksums.
+/// Returns the checksum of a list. It covers the name of each file, a zero byte, the size and the checksums.
 std::uint32_t sumOf(std::span<const FileSum> files, const Checksum& checksum) {
     std::vector<std::byte> all;
     const auto append = [&all](const void* data, std::size_t size) {
@@ -194,7 +194,7 @@ std::string damageOf(const ImageDir& images, const FileSum& file, const Checksum
     return damage;
 }
 
-/// Throws Error if the inventory names a list of checksums that is missing.
+/// Throws Error if the inventory names a list of checksums and this list is missing.
 void requireList(const ImageDir& images) {
     auto image = images.openRead(ImageKind::Inventory);
     if (!image)

@@ -63,7 +63,7 @@ void requireHead(const OpenEncrypted& opened, const std::string& what) {
         damaged(what, head.size(), 0);
 }
 
-/// Decrypts the list of files into a memfd, which then contains one image.
+/// Decrypts the list of files into a memfd. The memfd then contains one image.
 UniqueFd decryptList(const ImageDir& images, ImageKind kind, const DumpKey& key, const std::string& what) {
     const OpenEncrypted opened = openEncrypted(images, kind, encrypted::kListFile, what);
     requireHead(opened, what);
@@ -88,8 +88,8 @@ UniqueFd decryptList(const ImageDir& images, ImageKind kind, const DumpKey& key,
     return list;
 }
 
-/// Throws Error if blocks of a file overlap. Threads decrypt blocks in any order, so the content of an overlap would be
-/// undefined.
+/// Throws Error if blocks of a file overlap. Threads decrypt blocks in any order, so it would be undefined which block
+/// determines the content of an overlap.
 void requireNoBlockOverlap(const EncryptedFileEntry& entry) {
     std::vector<std::size_t> order(entry.n_sizes);
     std::iota(order.begin(), order.end(), std::size_t{});
@@ -115,9 +115,9 @@ void requireGood(const EncryptedFileEntry& entry, std::set<std::string, std::les
     requireNoBlockOverlap(entry);
 }
 
-/// Throws Error if the directory contains an image that the dump didn't write. Allows cpuinfo.img (`criu cpuinfo
-/// dump`), which a restore of encrypted images doesn't read, and files of another encrypted set. `files`: number of
-/// listed files.
+/// Throws Error if the directory contains an image that the dump didn't write. Allows cpuinfo.img from `criu cpuinfo
+/// dump`, because a restore of encrypted images doesn't read it. Allows files of another encrypted set. `files`: number
+/// of listed files.
 void requireNoOthers(const ImageDir& images, std::size_t files, const EncryptedSet& set, const DumpKey& key) {
     std::set<std::string> known{imageName(ImageKind::Inventory), imageName(set.head), imageName(ImageKind::Signature),
                                 imageName(ImageKind::Cpuinfo)};
@@ -156,7 +156,7 @@ std::vector<Part> partsOf(const EncryptedFileEntry& entry) {
     return all;
 }
 
-/// File of which threads decrypt the blocks.
+/// File whose blocks several threads decrypt.
 class Decrypting {
 public:
     /// `into`: directory for the decrypted file; null to store nothing. `wanted`: true if the caller will call
@@ -175,12 +175,13 @@ public:
 
     [[nodiscard]] const std::vector<Part>& parts() const noexcept { return parts_; }
 
-    /// Opens the file. Throws Error if it is missing, or if its size isn't the recorded size.
+    /// Opens the file. Throws Error if it is missing, or if its size isn't the size in the list.
     void look() {
         std::call_once(opened_, [this] { open(); });
     }
 
-    /// Decrypts a part of the file, and stores it if there is a directory for it. Any thread may call it.
+    /// Decrypts a part of the file. Stores the result if the constructor got a directory for it. Any thread may call
+    /// this function.
     void decrypt(const Part& part, std::span<std::byte> sealed, std::span<std::byte> plain,
                  const CheckStop& checkStop) {
         look();
@@ -260,7 +261,8 @@ DecryptedAmounts decryptImages(const ImageDir& images, const DumpKey& key, const
 
     BufferPool sealed(kEncryptedBlock + kTagSize);
     BufferPool plain(kEncryptedBlock);
-    ThreadPool pool(availableCores());  // declared last, because its threads use the other variables
+    // Declared after the other variables: its destructor ends the threads that use them.
+    ThreadPool pool(availableCores());
     for (std::size_t i = 0; i < entries.size(); ++i) {
         const bool wanted = part == DecryptedPart::All || isRecord(entries[i]->name);
         const auto file =

@@ -37,7 +37,9 @@ DirectoryOutlet::~DirectoryOutlet() {
         for (const auto& [name, inode] : made_)
             (void)removeIfSame(directory_.fd(), name.c_str(), inode);
     } catch (const std::exception&) {
-        return;  // the client may not remove files in its directory; without an inventory the images are invalid
+        // Criu may lack the right to remove files in a client's directory; without an inventory, the images are
+        // invalid.
+        return;
     }
 }
 

@@ -9,12 +9,12 @@
 #include "criu/base/crypto.hpp"
 #include "criu/image/catalogue.hpp"
 
-/// Format of encrypted-N.img (Documentation/images.md): the magics of an image, then encrypted blocks. Each block is
-/// encrypted with the key of its file, and with its number as nonce.
+/// Format of encrypted-N.img (Documentation/images.md): the magics of an image, then encrypted blocks. The key of a
+/// block is the key of its file. The nonce of a block is its number.
 namespace criu::encrypted {
 
-/// Part of the nonce of the last block of encrypted-0.img, which lists the other files. Other blocks have 0 there, so
-/// criu detects a truncated list.
+/// Part of a nonce that marks the last block of encrypted-0.img, the list of all other files. Earlier blocks have 0
+/// there, so criu detects that the end of the list is missing.
 inline constexpr std::uint32_t kLastOfList = 1;
 inline constexpr std::uint64_t kListFile = 0;
 
@@ -26,7 +26,7 @@ inline constexpr std::uint64_t kListFile = 0;
     return bytes;
 }
 
-/// Returns the associated data of a block's encryption: the block's offset in the decrypted file.
+/// Returns the data that criu authenticates with a block: the block's offset in the decrypted file.
 [[nodiscard]] inline std::array<std::byte, sizeof(std::uint64_t)> placeOf(std::uint64_t offset) noexcept {
     std::array<std::byte, sizeof(offset)> bytes;
     std::memcpy(bytes.data(), &offset, bytes.size());

@@ -157,7 +157,8 @@ void EncryptingOutlet::writeInventory() {
     std::string extension(kEncrypted);
     char* extensions[] = {extension.data()};
     inventory.img_version = kExtendedVersion;
-    // CRIU 4.2 checks this field before the version. Without the field, it would print a misleading error.
+    // CRIU 4.2 checks this field before the version. If the field were missing, CRIU 4.2 would print a misleading
+    // error.
     inventory.has_fdinfo_per_id = inventory.fdinfo_per_id = 1;
     inventory.n_extensions = std::size(extensions);
     inventory.extensions = extensions;

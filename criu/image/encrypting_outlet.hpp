@@ -13,14 +13,14 @@
 
 namespace criu {
 
-/// Outlet that encrypts images and passes them to another outlet. Each writing thread encrypts its own data.
-/// encrypted-N.img contain the files, and encrypted-0.img a list of them. encryption.img contains the dump key for each
-/// recipient. The inventory contains only the version and the extension.
-/// An EncryptedSet other than kDumpSet has other file names and no inventory.
+/// Outlet that encrypts images and passes them to another outlet. Each thread encrypts the data that it writes.
+/// encrypted-N.img contain the files, and encrypted-0.img is a list of them. encryption.img contains the dump key for
+/// each recipient. The unencrypted inventory contains only the version and the extension. An EncryptedSet other than
+/// kDumpSet has other file names and no inventory.
 class EncryptingOutlet final : public ImageOutlet {
 public:
-    /// `to`: outlet that receives the encrypted files; it must accept bytes in any order. Throws Error if a library
-    /// isn't installed.
+    /// `to`: outlet that receives the encrypted files; it must accept bytes in any order. Throws Error if a library for
+    /// encryption isn't installed.
     EncryptingOutlet(std::unique_ptr<ImageOutlet> to, std::vector<crypto::PublicKey> recipients,
                      std::unique_ptr<const DumpKey> key = std::make_unique<const DumpKey>(),
                      const EncryptedSet& set = kDumpSet);

@@ -23,7 +23,7 @@ class ImageDir;
 /// Set of encrypted images with one key. A directory may have two sets.
 struct EncryptedSet {
     ImageKind head;   ///< kind of the image with the key for each recipient
-    ImageKind files;  ///< kind of the encrypted files; number 0 is the list of the others
+    ImageKind files;  ///< kind of the encrypted files; the file with number 0 lists all others
 };
 
 /// Set of images that a dump writes.
@@ -31,20 +31,20 @@ inline constexpr EncryptedSet kDumpSet{ImageKind::Encryption, ImageKind::Encrypt
 /// Set of images that a page server writes for a dump. The dump derives the key of this set from its dump key.
 inline constexpr EncryptedSet kPagesSet{ImageKind::PagesEncryption, ImageKind::EncryptedPages};
 
-/// Extension that the inventory of encrypted images names. The inventory is the only file that isn't encrypted.
+/// Extension that the inventory names if the images are encrypted. The inventory is the only unencrypted file.
 inline constexpr std::string_view kEncrypted = "encrypted";
 
-/// Maximum bytes of an encrypted block. The last block of a write may be shorter.
+/// Maximum bytes of an encrypted block. The last block of a write(2) may be shorter.
 inline constexpr std::size_t kEncryptedBlock = std::size_t{1} << 20;
 
 /// Id of encrypted images, by which later dumps refer to their parent images. Only owners of the dump key can compute
 /// the id; the id doesn't reveal the key.
 using EncryptedId = std::array<std::byte, 32>;
 
-/// Encryption links of one dump's images.
+/// Encryption links of the images of one dump.
 struct EncryptionLinks {
     std::optional<EncryptedId> parent;  ///< id of the parent images; unset if there are none
-    bool pagesApart = false;            ///< true if a page server stores the pages, in another set
+    bool pagesApart = false;            ///< true if a page server stores the pages in a second encrypted set
     bool builtUpon = false;  ///< true if a later dump may build on the images; images don't contain this value
 
     [[nodiscard]] bool any() const noexcept { return parent || pagesApart || builtUpon; }
@@ -53,9 +53,9 @@ struct EncryptionLinks {
 /// Returns true for names of records: the inventory and pagemaps.
 [[nodiscard]] bool isRecord(std::string_view name) noexcept;
 
-/// Dump key, or key of the set that a page server writes for a dump. Several threads may use one object.
-/// If the dump has encryption links, a second key is derived for records. The next dump needs only this key: it
-/// decrypts records, but no pages.
+/// Dump key, or key of the set that a page server writes for a dump. Several threads may use one object. If the dump
+/// has encryption links, criu derives a second key from the dump key: the key of records. It decrypts records, but no
+/// pages. The next dump needs only the key of records.
 class DumpKey {
 public:
     static constexpr std::size_t kKeptSize = 16 + crypto::kKeySize;
@@ -64,13 +64,12 @@ public:
 
     /// Creates a new random dump key.
     explicit DumpKey(const EncryptionLinks& bonds = {});
-    /// Restores a key that keepPages() stored, for a page server that will write images.
+    /// Reads a key that keepPages() stored, for a page server that will write images.
     DumpKey(Kept whole, const std::optional<EncryptedId>& parent);
-    /// Decrypts the dump key of images by `identities`. Throws Error if no identity fits a recipient, or if the images
-    /// are damaged.
+    /// Decrypts the dump key of images with one of `identities`. Throws Error if no identity fits a recipient, or if
+    /// the images are damaged.
     DumpKey(const ImageDir& images, std::span<const crypto::SecretKey> identities, const EncryptedSet& set = kDumpSet);
-    /// Restores a key of records that keepRecords() stored; isKept() must be true. Throws Error if the images are
-    /// damaged.
+    /// Reads a key of records that keepRecords() stored; isKept() must be true. Throws Error if the images are damaged.
     DumpKey(const ImageDir& images, Kept records, const EncryptedSet& set = kDumpSet);
 
     /// Returns true if a stored key of records belongs to these images. Throws Error.
@@ -78,7 +77,7 @@ public:
     /// Stores the key of records, which the next dump needs. The images must have encryption links.
     void keepRecords(Keep into) const;
     /// keepPages() stores the complete key of the set that a page server writes for this dump. keepRecordsOfPages()
-    /// stores the key of the records in this set.
+    /// stores the key of records of this set.
     void keepPages(Keep into) const;
     void keepRecordsOfPages(Keep into) const;
 
@@ -86,8 +85,8 @@ public:
     [[nodiscard]] std::vector<std::byte> head(std::span<const crypto::PublicKey> recipients,
                                               const EncryptedSet& set = kDumpSet) const;
 
-    /// Returns the key of the file with a given number in its name. `record`: true for records and the list of files.
-    /// Throws Error if the object has only the key of records, and `record` is false.
+    /// Returns the key of a file. `file`: number in its name. `record`: true for records and the list of files. Throws
+    /// Error if the object has only the key of records, and `record` is false.
     [[nodiscard]] crypto::SecretBytes ofFile(std::uint64_t file, bool record = false) const;
 
     /// Returns the id of these images, which must have encryption links.
@@ -130,9 +129,9 @@ enum class DecryptedPart {
 };
 
 /// Decrypts images of a directory into the directory `into`, by threads on all processors. If `into` is null, only
-/// checks them. If `part` is Records, only checks the sizes of other images.
-/// Throws Error if images are damaged or missing, or if an image isn't of this dump; the error names file and offset.
-/// Any thread may call `checkStop` between blocks; `checkStop` throws to stop the work.
+/// checks the images. If `part` is Records, checks only the sizes of all other images. Throws Error if an image is
+/// damaged or missing, or if another dump wrote it; the error names file and offset. Any thread may call `checkStop`
+/// between blocks; `checkStop` throws to stop the work.
 DecryptedAmounts decryptImages(const ImageDir& images, const DumpKey& key, const ImageDir* into,
                                const std::function<void()>& checkStop, DecryptedPart part = DecryptedPart::All,
                                const EncryptedSet& set = kDumpSet);

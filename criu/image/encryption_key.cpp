@@ -92,7 +92,7 @@ SecretBytes keyForEntry(const crypto::Symmetric& symmetric, const SecretBytes& s
     return key;
 }
 
-/// Returns the bytes of encryption.img that its MAC covers.
+/// Returns the bytes of encryption.img that the MAC (message authentication code) covers.
 std::vector<std::byte> authenticated(Bytes id, const EncryptionLinks& bonds, std::span<const Recipient> recipients,
                                      std::uint32_t version) {
     std::vector<std::byte> all(id.size() + (version == kBondsVersion ? sizeof(EncryptedId) + 1 : 0));
@@ -125,7 +125,7 @@ Recipient recipientIn(const EncryptionRecipient& entry, std::uint32_t version, c
     return recipient;
 }
 
-/// Returns true if an entry is for one of the identities, and stores the dump key in `key`.
+/// If an entry is for one of the identities, stores the dump key in `key` and returns true.
 bool unwrap(const crypto::KeyAgreement& agreement, const crypto::Symmetric& symmetric, const Recipient& entry,
             std::span<const SecretKey> identities, Bytes id, std::span<std::byte> key) {
     return std::any_of(identities.begin(), identities.end(), [&](const SecretKey& identity) {
@@ -139,7 +139,7 @@ bool unwrap(const crypto::KeyAgreement& agreement, const crypto::Symmetric& symm
 
 }  // namespace
 
-/// Content of encryption.img, or of the file `set.head`, which criu reads without a key.
+/// Content of encryption.img, or of the file of kind `set.head`. criu needs no key to read it.
 struct DumpKey::Head {
     Head(const ImageDir& images, const EncryptedSet& set) {
         ImageReader image = images.openRequired(set.head);
@@ -230,7 +230,7 @@ SecretBytes DumpKey::macKey(std::uint32_t version) const {
     return made;
 }
 
-/// Throws Error if the MAC shows that encryption.img wasn't written by an owner of the key, or was changed.
+/// Throws Error if the MAC is wrong: a program without the dump key wrote or changed encryption.img.
 void DumpKey::requireMade(const Head& head) const {
     if (head.id != id_ || !symmetric_.isMac(macKey(head.version).bytes(),
                                             authenticated(id_, head.bonds, head.recipients, head.version), head.mac))

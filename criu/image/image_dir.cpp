@@ -22,7 +22,8 @@ namespace {
 constexpr const char* kParentLink = "parent";
 constexpr mode_t kImageMode = 0600;
 
-// Flags of open(2) with which criu doesn't wait when it opens or reads a fifo.
+// Flags of open(2) for files that may be fifos. With them, criu waits neither when it opens a fifo nor when it reads
+// one.
 constexpr int kWithoutWaiting = O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 
 UniqueFd requireRegular(const ImageDir& dir, const std::string& name, UniqueFd fd) {
@@ -33,8 +34,8 @@ UniqueFd requireRegular(const ImageDir& dir, const std::string& name, UniqueFd f
     return fd;
 }
 
-// Opens an existing file in a client's directory, without following a link that the client may have created. Returns an
-// invalid descriptor if the file doesn't exist.
+// Opens an existing file in a client's directory. Doesn't follow links, because the client may have created them.
+// Returns an invalid descriptor if the file doesn't exist.
 UniqueFd openOfClient(const ImageDir& dir, const std::string& name, int flags) {
     const auto rights = dir.takeRights();
     UniqueFd fd(::openat(dir.fd(), name.c_str(), flags | O_NOFOLLOW | kWithoutWaiting));

@@ -23,25 +23,26 @@ class ImageOutlet;
 class ImageSupply;
 class WrittenSums;
 
-/// Images directory, which criu holds by a descriptor: changes of working directory, root and mounts don't affect it.
-/// imageName() gives files their names. Several threads may call const members at the same time.
+/// Images directory. criu accesses it only by a descriptor, so changes of working directory, root and mounts have no
+/// effect. imageName() gives files their names. Several threads may call const members at the same time.
 class ImageDir {
 public:
     /// Opens a directory. Throws Error.
     static ImageDir open(const std::string& path);
 
-    /// Takes over the descriptor of a directory, for instance from an RPC client. `name` appears only in messages.
+    /// Becomes the owner of the descriptor of a directory, for instance from an RPC client. `name` appears only in
+    /// messages.
     ImageDir(UniqueFd directory, std::string name);
 
     /// Opens the directory of the parent images through the link "parent"; returns nullopt if there is no link.
     [[nodiscard]] std::optional<ImageDir> openParent() const;
 
-    /// Opens the parent directory, its parent, and so on, and holds them open. For a process with another root, the
-    /// links may lead to other directories. Does nothing if the parents are open. Throws Error if a link is broken, or
-    /// leads to a directory of the chain.
+    /// Opens the parent directory, its parent, and so on, and keeps them open: after a change of root, the links may
+    /// lead to other directories. Does nothing if the parents are open. Throws Error if a link is broken, or leads to a
+    /// directory that is already in the chain.
     void openParents();
-    /// Returns the parent that openParents() opened, or null. The parent has the usernsd and the version of this
-    /// directory.
+    /// Returns the parent that openParents() opened, or null. Settings of this directory, such as the usernsd and the
+    /// version, also apply to the parent.
     [[nodiscard]] const ImageDir* parent() const noexcept { return parent_.get(); }
 
     /// Sets `parent` as the parent directory; openParents() then doesn't follow the link "parent".
@@ -73,8 +74,8 @@ public:
     /// O_RDWR (to punch holes) or O_DIRECT.
     [[nodiscard]] std::optional<UniqueFd> openRaw(ImageKind kind, std::uint64_t id, int flags) const;
 
-    /// createNamed() and openNamed() create and open files that belong to no ImageKind, such as files of device
-    /// drivers.
+    /// createNamed() creates a file that belongs to no ImageKind, such as a file of a device driver. openNamed() opens
+    /// such a file.
     [[nodiscard]] UniqueFd createNamed(const std::string& name) const;
     [[nodiscard]] std::optional<UniqueFd> openNamed(const std::string& name, int flags) const;
 
@@ -84,12 +85,12 @@ public:
     /// Returns the checksums of created files; null if takeChecksums() wasn't called.
     [[nodiscard]] WrittenSums* sums() const noexcept { return sums_.get(); }
 
-    /// Makes criu use the client's file rights for all later lookups, creations and removals in the directory. The
-    /// client may have created any file in it, so criu then opens only regular files, and follows no links. Must
-    /// precede openParents().
+    /// Makes criu use the client's file rights when it opens, creates or removes files in the directory. The client may
+    /// have created any files there. So criu then opens only regular files, and follows no links. Must precede
+    /// openParents().
     void limitTo(const kernel::FileRights& rights);
-    /// Applies the file rights of limitTo() to the calling thread while the result exists, for code that uses fd().
-    /// Returns null if limitTo() wasn't called.
+    /// Applies the file rights of limitTo() to the calling thread until the result is destroyed. For code that uses
+    /// fd() directly. Returns null if limitTo() wasn't called.
     [[nodiscard]] std::unique_ptr<kernel::FileRightsScope> takeRights() const;
     [[nodiscard]] bool isLimited() const noexcept { return rights_ != nullptr; }
 
@@ -102,8 +103,9 @@ public:
     }
     [[nodiscard]] const kernel::Usernsd* usernsd() const noexcept { return usernsd_; }
 
-    /// Sets the outlet for large files, which criu then doesn't write into the directory; sendImages() sends small
-    /// files at the end. If null, all files are written into the directory. The outlet must outlive this object.
+    /// Sets the outlet. criu then passes large files to the outlet instead of writing them into the directory.
+    /// sendImages() passes all small files at the end of the dump. If null, criu writes all files into the directory.
+    /// The outlet must outlive this object.
     void setOutlet(ImageOutlet* outlet) noexcept { outlet_ = outlet; }
     [[nodiscard]] ImageOutlet* outlet() const noexcept { return outlet_; }
 
@@ -131,8 +133,8 @@ public:
     }
     [[nodiscard]] ImageVersion version() const noexcept { return version_; }
 
-    /// Replaces the descriptors of the directory and its parents by results of `mover`, which moves them to other
-    /// numbers. Restored files need the old numbers.
+    /// Calls `mover` for the descriptors of the directory and its parents, and keeps the results instead. `mover` moves
+    /// a descriptor to another number, because restored files need the old number.
     template <typename Mover>
     void move(Mover&& mover) {
         directory_ = mover(std::move(directory_));

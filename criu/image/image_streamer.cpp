@@ -38,8 +38,8 @@ std::optional<std::chrono::milliseconds> limitOf(const StreamerConnection& conne
                                            : std::nullopt;
 }
 
-/// Waits in steps for a condition that poll(2) can't report. wait() returns false if the connection's timeout has
-/// expired.
+/// Waits for a condition that poll(2) can't report, by short sleeps. wait() returns false if the connection's timeout
+/// has expired.
 class Patience {
 public:
     explicit Patience(const StreamerConnection& connection) : connection_(connection) {}
@@ -149,7 +149,7 @@ public:
     Link(UniqueFd socket, const StreamerConnection& connection) : talk(std::move(socket), connection) {}
     std::mutex turn;
     Conversation talk;
-    std::list<ByteStream> written;  ///< pipes with bytes that the streamer may not have read
+    std::list<ByteStream> written;  ///< pipes that may contain bytes that the streamer hasn't read
 };
 
 class StreamerOutlet::Pipe final : public ImageOutlet::File {
@@ -204,8 +204,8 @@ std::unique_ptr<ImageOutlet::File> StreamerOutlet::create(const std::string& nam
         *link_, ByteStream(std::move(writing), connection.stop, connection.patience, "the image streamer's " + name));
 }
 
-/// Waits until the streamer has read all pipes. The protocol has no acknowledgement, so criu checks if the pipes are
-/// empty and the streamer runs.
+/// Waits until the streamer has read all pipes. The protocol has no acknowledgement. So criu checks that the pipes are
+/// empty, and that the streamer still runs.
 void StreamerOutlet::finish() {
     Patience patience(link_->talk.connection);
     for (ByteStream& pipe : link_->written) {
@@ -249,8 +249,8 @@ void StreamerSupply::fetch(const std::string& name) const {
     if (!link_->talk.socket)
         return;
     const ProcessLock::Held turn(turn_);
-    // EACCES means that this process is in a user namespace and may not search the directory. criu has fetched the
-    // files for such a process before.
+    // EACCES means that this process is in a user namespace and may not search the directory. criu fetches the files
+    // for such a process earlier.
     if (::faccessat(into_->fd(), name.c_str(), F_OK, 0) == 0 || errno == EACCES)
         return;
     const ErrorContext context([&] { return name; });
@@ -275,8 +275,7 @@ void StreamerSupply::receive(UniqueFd pipe, const std::string& name) const {
         if (got < buffer.size())
             break;
     }
-    // The pipe also ends if the streamer has died. So criu checks that the streamer runs; if it does, the file is
-    // complete.
+    // The pipe also ends if the streamer has died. So the file is complete only if the streamer still runs.
     if (!link_->talk.isAlive())
         fail("the image streamer has gone, so the file may be incomplete");
     closeWritten(std::move(file), name);

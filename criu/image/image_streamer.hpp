@@ -15,14 +15,14 @@ class ImageDir;
 class StopRequest;
 
 /// Parameters of a connection with criu-image-streamer (--stream). The streamer listens at a socket in the images
-/// directory. For each file, criu sends the name and one end of a pipe. A wait ends when the streamer ends, when a stop
-/// is requested, or after `patience` without progress (0: no limit).
+/// directory. For each file, criu sends the file's name and one end of a pipe. A wait ends when the streamer ends, when
+/// a stop is requested, or after `patience` without progress (0: no limit).
 struct StreamerConnection {
     StopRequest& stop;
     std::chrono::seconds patience;
 };
 
-/// Outlet that sends images of a dump to the streamer, by the socket streamer-capture.sock.
+/// Outlet that sends images of a dump to the streamer through the socket streamer-capture.sock.
 class StreamerOutlet final : public ImageOutlet {
 public:
     /// Connects to the streamer. Throws Error if no streamer listens.
@@ -40,20 +40,22 @@ private:
     std::unique_ptr<Link> link_;
 };
 
-/// Supply that receives images for a restore from the streamer, by the socket streamer-serve.sock. The streamer sends
-/// each file only once, so criu stores it in a directory.
+/// Supply that receives images for a restore from the streamer, through the socket streamer-serve.sock. The streamer
+/// sends each file only once, so criu stores received files in a directory.
 class StreamerSupply final : public ImageSupply {
 public:
-    /// Connects to the streamer. `images`: directory of the socket. Throws Error if no streamer listens.
+    /// Connects to the streamer. `images`: directory that contains the socket. Throws Error if no streamer listens.
     StreamerSupply(const ImageDir& images, const StreamerConnection& connection);
     ~StreamerSupply() override;
 
-    /// Sets the directory for received files, which must outlive this object. Must precede the first fetch().
+    /// Sets the directory for received files. The directory object must outlive this object. Must precede the first
+    /// fetch().
     void setDirectory(const ImageDir& into) noexcept { into_ = &into; }
 
     void fetch(const std::string& name) const override;
 
-    /// Replaces the descriptor of the connection by the result of `mover`, which moves it to another number.
+    /// Calls `mover` for the descriptor of the connection, and keeps the result instead. `mover` moves the descriptor
+    /// to another number.
     template <typename Mover>
     void move(Mover&& mover) {
         setSocket(mover(takeSocket()));

@@ -12,8 +12,8 @@ public:
     ImageSupply(const ImageSupply&) = delete;
     ImageSupply& operator=(const ImageSupply&) = delete;
 
-    /// Stores a file in the directory. Does nothing if the directory has the file, or if the supply lacks it. Any
-    /// thread and any forked process may call it. Throws Error.
+    /// Stores a file in the directory. Does nothing if the directory already contains the file, or if the source lacks
+    /// it. Any thread and any forked process may call this function. Throws Error.
     virtual void fetch(const std::string& name) const = 0;
 
 protected:

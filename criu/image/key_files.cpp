@@ -28,7 +28,7 @@ using crypto::SecretKey;
 
 constexpr std::size_t kLargestFile = 1U << 20;
 
-/// Collector of bits, which it writes as bytes; the first bit is the highest.
+/// Converter from bits to bytes; the first bit becomes the highest bit of a byte.
 class BitSink {
 public:
     explicit BitSink(std::span<std::byte> into) noexcept : into_(into) {}
@@ -121,7 +121,8 @@ std::string_view nextLine(std::string_view& text) {
 constexpr std::string_view kBegin = "-----BEGIN ";
 constexpr std::string_view kDashes = "-----";
 
-/// Returns a PEM block and removes it from `text`. The caller has read its first line, which is a part of the result.
+/// Removes a PEM block from `text` and returns it. `first`: first line of the block, which the caller has removed from
+/// `text`; the result includes it.
 std::string_view pemBlock(std::string_view first, std::string_view& text, std::string_view label) {
     const std::string end = fmt::format("-----END {}-----", label);
     const std::size_t at = text.find(end);
@@ -153,8 +154,8 @@ bool isForAge(std::string_view line) noexcept {
                       [](char a, char b) { return a == (b | 0x20); });
 }
 
-/// Calls `sections` for each part of a text. If the text has PEM blocks, other text is a comment (RFC 7468, 2). If it
-/// has none, each line is a key.
+/// Calls `sections` for each part of a text. If the text has PEM blocks, text outside of them is a comment (RFC 7468,
+/// 2). If the text has no PEM blocks, each line is a key.
 void forEachSection(const crypto::X509& x509, std::string_view text, const Sections& sections) {
     const bool hasBlocks = text.starts_with(kBegin) || text.find(fmt::format("\n{}", kBegin)) != text.npos;
     const char* const start = text.data();
@@ -205,7 +206,7 @@ std::vector<Key> keysIn(const crypto::X509& x509, std::string_view text, std::st
     return keys;
 }
 
-/// Reads a file or a pipe completely. Waits for the writer of a pipe. Sets `size` to the number of bytes.
+/// Reads a file or a pipe up to its end. Waits for the writer of a pipe. Sets `size` to the number of bytes.
 SecretBytes readAll(UniqueFd file, std::size_t& size, StopRequest& stop) {
     constexpr std::chrono::seconds kPatience{30};
     SecretBytes content(kLargestFile + 1);

@@ -9,9 +9,9 @@
 #include "criu/base/key_agreement.hpp"
 #include "criu/base/x509.hpp"
 
-/// Key files in formats of other programs: `openssl genpkey`, certificates of a PKI (PEM), and age-keygen (one key a
-/// line). Functions ignore text between PEM blocks, except lines of age. Messages contain no part of a key. All
-/// functions throw Error.
+/// Functions that read key files in formats of other programs. `openssl genpkey` and PKIs write keys and certificates
+/// as PEM; age-keygen writes one key a line. The functions ignore text between PEM blocks, except lines of age.
+/// Messages contain no part of a key. All functions throw Error.
 namespace criu {
 
 class StopRequest;
@@ -44,7 +44,7 @@ struct Signers {
 /// Parses public keys, certificates and revocation lists; at least one key or certificate.
 [[nodiscard]] Signers parseSigners(std::string_view text);
 
-/// readRecipients() and readSigners() read a file.
+/// readRecipients() and readSigners() read the file `path`.
 [[nodiscard]] std::vector<crypto::PublicKey> readRecipients(const std::string& path, StopRequest& stop);
 [[nodiscard]] Signers readSigners(const std::string& path, StopRequest& stop);
 

@@ -16,7 +16,7 @@
 namespace criu {
 namespace {
 
-/// Returns true if a dump writes images of this kind for a restore.
+/// Returns true if a dump, and no other command, writes images of this kind.
 bool isOfDump(ImageKind kind) {
     return kind != ImageKind::Cpuinfo && kind != ImageKind::StatsDump && kind != ImageKind::StatsRestore &&
            kind != ImageKind::IrmapCache;

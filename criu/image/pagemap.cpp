@@ -18,9 +18,9 @@ namespace criu {
 namespace {
 
 constexpr std::uint32_t kKnownFlags = 15;
-/// Flag of CRIU 4.3 in a pagemap entry: its content begins at the next page boundary of the pages file.
+/// Flag of CRIU 4.3 in a pagemap entry: the entry's content begins at the next page boundary of the pages file.
 constexpr std::uint32_t kPayloadAligned = 8;
-/// Codec of images of CRIU 4.3, whose pagemaps have compressed blocks without naming a codec: LZ4.
+/// Codec of compressed images of CRIU 4.3: LZ4. Their pagemaps name no codec.
 constexpr std::uint32_t kLz4Codec = 1;
 /// Maximum bytes of a compressed block, because a reader allocates memory for a block.
 constexpr std::uint64_t kLargestBlock = std::uint64_t{4} << 20;
@@ -45,7 +45,8 @@ std::uint64_t pagesOf(const PagemapEntry& entry) noexcept {
     return entry.has_nr_pages != 0 ? entry.nr_pages : entry.compat_nr_pages;
 }
 
-// Throws Error if a range is invalid. Readers and writers of pagemaps call it. `from`: end of the previous range.
+// Throws Error if a range is invalid. Readers and writers of pagemaps call this function. `from`: end of the previous
+// range.
 void checkRange(std::uint64_t vaddr, std::uint64_t pages, PageFlags flags, std::uint64_t from) {
     if (vaddr % kImagePageSize != 0)
         fail("range at {:#x} isn't page aligned", vaddr);
@@ -165,8 +166,8 @@ void Pagemap::appendBlock(std::uint64_t bytes, std::uint64_t stored) {
     fileEnd_ += stored;
 }
 
-/// Treats the content as compressed blocks from this entry on, as in images of CRIU 4.3. Earlier entries are
-/// uncompressed.
+/// Makes this pagemap compressed when load() reaches the first entry with blocks, as in images of CRIU 4.3. Adds
+/// uncompressed blocks for all earlier entries.
 void Pagemap::becomeBlocks() {
     if (stripes_.files.size() > 1)
         fail("it has blocks, and content in several files");

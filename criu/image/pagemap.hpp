@@ -18,7 +18,7 @@ class ImageReader;
 /// Page size in images, which doesn't depend on the machine.
 inline constexpr std::uint64_t kImagePageSize = 4096;
 
-/// Flags of a run of pages (pagemap_entry.flags), which show where the content is.
+/// Flags of a run of pages (pagemap_entry.flags). They tell where criu finds the content.
 enum class PageFlags : std::uint32_t {
     None = 0,
     Parent = 1 << 0,   ///< The parent images have the content.
@@ -38,7 +38,8 @@ struct PagemapRange {
     std::uint64_t vaddr;  ///< Address of the first byte; in a shared segment, its offset. Multiple of the page size.
     std::uint64_t pages;  ///< Number of pages, at least 1.
     PageFlags flags;      ///< Flags of all pages; never both Parent and Present.
-    /// Total bytes of all Present ranges before this range, which is a position for PageStripes.
+    /// Total bytes of all Present ranges before this range: the position that PageStripes converts to a file and an
+    /// offset.
     std::uint64_t contentOffset;
 
     [[nodiscard]] std::uint64_t end() const noexcept;
@@ -57,7 +58,7 @@ struct PageStripes {
         std::uint64_t together = 0;  ///< bytes of content from `offset` on that are consecutive in this file
     };
 
-    /// Maximum number of pages files of a pagemap: criu holds each file open while it reads content.
+    /// Maximum number of pages files of a pagemap: criu keeps all of them open while it reads content.
     static constexpr std::size_t kMostFiles = 256;
     /// Maximum size of a piece in bytes.
     static constexpr std::uint64_t kLongestPiece = std::uint64_t{1} << 30;
@@ -67,7 +68,7 @@ struct PageStripes {
 
     [[nodiscard]] Place place(std::uint64_t position) const noexcept;
 
-    /// Returns how many bytes the file with the index `file` has, for content of `contentSize` bytes.
+    /// Returns the size of the file with the index `file` if the pagemap has `contentSize` bytes of content.
     [[nodiscard]] std::uint64_t sizeOf(std::size_t file, std::uint64_t contentSize) const noexcept;
 
     friend bool operator==(const PageStripes&, const PageStripes&) = default;
@@ -91,7 +92,8 @@ struct BlockSizes {
     std::uint64_t pagesEach = 0;
 };
 
-/// Pagemap that criu has read and checked: ranges are aligned, in ascending order, and don't overlap. No sum overflows.
+/// Pagemap that criu has read and checked. Ranges are aligned, in ascending order, and don't overlap. No sum of sizes
+/// overflows.
 class Pagemap {
 public:
     /// Reads an open pagemap. Also accepts old forms of entries (in_parent, 32-bit number of pages). Throws Error.
@@ -103,14 +105,14 @@ public:
     /// Returns the distribution of the content over pages files.
     [[nodiscard]] const PageStripes& stripes() const noexcept { return stripes_; }
     [[nodiscard]] std::span<const PagemapRange> ranges() const noexcept { return ranges_; }
-    /// Returns the number of bytes of content. Uncompressed pages files have this total size.
+    /// Returns the number of bytes of content. Without compression, the sizes of the pages files add up to this number.
     [[nodiscard]] std::uint64_t contentSize() const noexcept { return contentSize_; }
     /// Returns the codec's number in images; 0 if the content isn't compressed.
     [[nodiscard]] std::uint32_t codec() const noexcept { return codec_; }
     /// Returns the blocks of a compressed pagemap in ascending order of position.
     [[nodiscard]] std::span<const StoredBlock> blocks() const noexcept { return blocks_; }
-    /// Returns the checksum (Checksum) of each page of content, in ascending order of position; empty if there are no
-    /// checksums.
+    /// Returns the checksum (Checksum) of each page of content, in ascending order of position; empty if the images
+    /// contain no checksums.
     [[nodiscard]] std::span<const std::uint32_t> checksums() const noexcept { return checksums_; }
 
     /// Returns the range that contains an address, or null.
@@ -145,8 +147,8 @@ private:
 /// The caller writes the content of pages into pages files in the same order.
 class PagemapWriter {
 public:
-    /// Takes over a new pagemap image. `codec`: result of Pagemap::codec(); if it isn't 0, `stripes` must have one
-    /// file. `summed`: true if all content has checksums.
+    /// Becomes the owner of `file`, a new pagemap image. `codec`: result of Pagemap::codec(); if it isn't 0, `stripes`
+    /// must have one file. `summed`: true if all content has checksums.
     PagemapWriter(ImageWriter file, const PageStripes& stripes, std::uint32_t codec = 0, bool summed = false);
 
     /// Adds a range. `checksums`: checksum of each page with content; empty if the content has no checksums.

@@ -92,7 +92,7 @@ void ImageReader::readPayload(std::span<std::byte> target) {
         begin_ += target.size();
         return;
     }
-    // The buffer is empty, so large payload is read directly into the target.
+    // The buffer is empty here, and the loop reads the large payload directly into the target.
     while (!target.empty()) {
         const std::size_t got = readSome(target.data(), target.size());
         if (got == 0)
@@ -106,7 +106,7 @@ std::vector<std::byte> ImageReader::payload(std::uint64_t size) {
     checkRemaining(size);
     std::vector<std::byte> content;
     while (content.size() < size) {
-        // The result grows with the received bytes, because a pipe may announce more bytes than it sends.
+        // The result grows with the received bytes: the sender of a pipe may announce more bytes than it sends.
         const std::size_t have = content.size();
         const std::size_t missing = static_cast<std::size_t>(size) - have;
         content.resize(have + (fileSize_ ? missing : std::min(missing, std::max(have, kBufferSize))));
@@ -163,13 +163,13 @@ void ImageReader::checkRemaining(std::uint64_t size) const {
         fail("{}: a payload of {} bytes doesn't fit in the file's {}", position(), size, *fileSize_);
 }
 
-// Reads until the buffer has at least `size` unread bytes. Returns false if the file ends before.
+// Reads until the buffer has at least `size` unread bytes. Returns false if the file has fewer bytes.
 bool ImageReader::fill(std::size_t size) {
     while (end_ - begin_ < size) {
         const std::uint64_t known = bufferOffset_ + end_;
         if (fileSize_ && known >= *fileSize_)
             return false;
-        // The buffer grows with the received bytes, because a pipe may announce more bytes than it sends.
+        // The buffer grows with the received bytes: the sender of a pipe may announce more bytes than it sends.
         const std::size_t missing = size - (end_ - begin_);
         reserve(end_ - begin_ + (fileSize_ ? missing : std::min(missing, std::max(end_ - begin_, kBufferSize))));
         const std::size_t got = readSome(buffer_.get() + end_, capacity_ - end_);

@@ -16,14 +16,14 @@
 
 namespace criu {
 
-/// Reader of an image: magics, then records (a 32-bit size and a protobuf message), with payload after some records.
-/// Reads a small file by one read(2). Only one thread may use a reader.
-/// Content is untrusted: the reader throws Error for each inconsistency; the error names file, record and offset. The
-/// reader can't be used after an error. It allocates at most the size of the file (kMaxRecordSize for pipes).
+/// Reader of an image. An image consists of magics and records: a 32-bit size and a protobuf message. Payload follows
+/// some records. The reader reads a small file by one read(2). Only one thread may use a reader. Content is untrusted:
+/// the reader throws Error for each inconsistency; the error names file, record and offset. The reader is unusable
+/// after an error. It allocates at most the size of the file, or kMaxRecordSize for a pipe.
 class ImageReader {
 public:
-    /// Takes over `fd`: a regular file at its start, or the read end of a pipe (streamed images). Checks the magics of
-    /// `kind`. Raw kinds have no magics and only payload.
+    /// Becomes the owner of `fd`: a regular file at its start, or the read end of a pipe (streamed images). Checks the
+    /// magics of `kind`. Raw kinds have no magics and only payload.
     ImageReader(UniqueFd fd, ImageKind kind, std::string name, ImageVersion version = ImageVersion::V1_1);
 
     /// Reads the next record. Returns nullopt at the end of the file.
@@ -67,9 +67,9 @@ public:
 
     /// Fills `target` with the next bytes of payload.
     void readPayload(std::span<std::byte> target);
-    /// Reads `size` bytes of payload. Allocates memory only for bytes that the file has.
+    /// Reads `size` bytes of payload. Allocates memory only for bytes that the file contains.
     std::vector<std::byte> payload(std::uint64_t size);
-    /// Skips `size` bytes of payload. Throws Error if the file has less.
+    /// Skips `size` bytes of payload. Throws Error if the file has fewer bytes.
     void skipPayload(std::uint64_t size);
     /// Reads all bytes up to the end of the file. Throws Error if there are more than `limit`.
     std::vector<std::byte> rest(std::size_t limit);
@@ -101,7 +101,7 @@ private:
     std::unique_ptr<std::byte[]> buffer_;
     std::size_t capacity_ = 0;
     std::size_t begin_ = 0;           // index of the first unread byte in buffer_
-    std::size_t end_ = 0;             // index behind the last valid byte in buffer_
+    std::size_t end_ = 0;             // index after the last valid byte in buffer_
     std::uint64_t bufferOffset_ = 0;  // file offset of buffer_[0]
     std::uint64_t record_ = 0;        // number of records that were read
 };

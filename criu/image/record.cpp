@@ -10,8 +10,9 @@
 namespace criu {
 namespace {
 
-// Check of a message's structure before protobuf-c decodes it. protobuf-c recurses into nested messages without limit,
-// and ends a string at a zero byte. Data that this check can't parse pass the check: protobuf-c rejects such data.
+// Check of a message's structure before protobuf-c decodes it. protobuf-c has two faults: it recurses into nested
+// messages without limit, and ends a string at a zero byte. The check accepts bytes that it can't parse, because
+// protobuf-c rejects them later.
 class StructureCheck {
 public:
     void check(const ProtobufCMessageDescriptor& descriptor, std::span<const std::byte> bytes, unsigned depth) const {
@@ -62,8 +63,8 @@ private:
         return ::protobuf_c_message_descriptor_get_field(&descriptor, static_cast<unsigned>(number));
     }
 
-    /// Throws Error for a negative number in an enumeration. Our enumerations have no negative values, so reading such
-    /// a number may be undefined behaviour in C++. Code that uses the field handles other unknown numbers.
+    /// Throws Error for a negative number in an enumeration. Our enumerations have no negative values. So reading such
+    /// a number may be undefined behaviour in C++. Code that uses the field handles all other unknown numbers.
     static void checkNumber(const ProtobufCMessageDescriptor& descriptor, std::uint64_t number, std::uint64_t value) {
         if (static_cast<std::uint32_t>(value) <= INT32_MAX)
             return;

@@ -28,7 +28,7 @@ using AnyRecord = std::unique_ptr<ProtobufCMessage, MessageDeleter>;
 template <Message T>
 class Record {
 public:
-    /// Takes over a message that protobuf-c decoded.
+    /// Becomes the owner of a message that protobuf-c decoded.
     explicit Record(T* decoded) noexcept : message_(decoded) {}
 
     [[nodiscard]] const T& operator*() const noexcept { return *message_; }
@@ -46,7 +46,7 @@ private:
 /// kMaxRecordNesting, or if a string contains a zero byte.
 AnyRecord decodeMessage(const ProtobufCMessageDescriptor& descriptor, std::span<const std::byte> bytes);
 
-/// Decodes a message of type T that isn't in an image file, for instance of RPC or in GPU images.
+/// Decodes a message of type T that isn't a record of an image, for instance an RPC message or a message in GPU images.
 template <Message T>
 Record<T> decode(std::span<const std::byte> bytes) {
     return Record<T>(reinterpret_cast<T*>(decodeMessage(*MessageTraits<T>::descriptor, bytes).release()));
@@ -70,7 +70,7 @@ std::span<T> list(T* elements, std::size_t count) noexcept {
 inline std::span<const std::byte> bytesOf(const ProtobufCBinaryData& field) noexcept {
     return std::as_bytes(std::span(field.data, field.len));
 }
-/// Returns a bytes field for a message that criu will write. The field refers to `bytes`, which must outlive the
+/// Returns a bytes field for a message that criu will write. The field points to `bytes`, which must outlive the
 /// message.
 inline ProtobufCBinaryData fieldOf(std::span<const std::byte> bytes) noexcept {
     return {bytes.size(), const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(bytes.data()))};

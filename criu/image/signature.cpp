@@ -31,9 +31,9 @@ using crypto::Hash;
 /// Version of a signature with an Ed25519 key and without certificates.
 constexpr std::uint32_t kFirstSignature = 1;
 constexpr std::uint32_t kSignatureVersion = 2;
-/// Maximum number of certificates, because each certificate takes time.
+/// Maximum number of certificates, because the check of each certificate takes time.
 constexpr std::size_t kMostCertificates = 16;
-/// Bytes that one hash covers. A file has several hashes, so that several threads can hash it.
+/// Number of bytes that one hash covers. A large file has several hashes, so that several threads can hash the file.
 constexpr std::size_t kPiece = std::size_t{1} << 20;
 
 struct HashedFile {
@@ -123,13 +123,14 @@ private:
 /// Function that receives the hash of a piece. Any thread may call it.
 using TakePiece = std::function<void(std::size_t file, std::size_t number, const Hash& hash)>;
 
-/// Reads all pieces of all files once, by threads on all processors, and calls `take` with each hash. Then copies the
-/// piece into `into`, if it isn't null and `take` didn't throw.
+/// Reads all pieces of all files once, by threads on all processors. Calls `take` with the hash of each piece. If
+/// `take` doesn't throw and `into` isn't null, then copies the piece into `into`.
 void hashAll(const ImageDir& images, std::span<const PresentFile> files, const ImageDir* into,
              const CheckStop& checkStop, const TakePiece& take) {
     const crypto::Symmetric symmetric;
     BufferPool buffers(kPiece);
-    ThreadPool pool(availableCores());  // declared last, because its threads use the other variables
+    // Declared after the other variables: its destructor ends the threads that use them.
+    ThreadPool pool(availableCores());
     for (std::size_t i = 0; i < files.size(); ++i) {
         if (files[i].pieces() == 0 && into != nullptr)
             (void)into->createNamed(files[i].name);
@@ -146,7 +147,7 @@ void hashAll(const ImageDir& images, std::span<const PresentFile> files, const I
     pool.wait();
 }
 
-/// Returns the bytes that a signature covers. From version 2 on, they contain the signer's key, so that an attacker
+/// Returns the bytes that a signature covers. From version 2 on, these bytes contain the signer's key. So an attacker
 /// can't present another key for which the signature is valid.
 std::vector<std::byte> statementOf(std::uint32_t version, const crypto::Der& signer,
                                    const std::optional<SignedId>& parent, std::span<const HashedFile> files) {
@@ -188,8 +189,8 @@ crypto::Der signerIn(const crypto::X509& x509, const SignatureEntry& entry) {
     return crypto::X509::ed25519(bytesOf(entry.signer));
 }
 
-/// Returns the certificates in the signature if the first one is of the signer's key. If it isn't, returns the signer's
-/// certificate in `trusted`, or an empty list.
+/// Returns the certificates in the signature if the first certificate is for the signer's key. Otherwise returns the
+/// signer's certificate in `trusted`, or an empty list.
 std::vector<crypto::Der> chainOf(const crypto::X509& x509, const SignatureEntry& entry, const crypto::Der& signer,
                                  std::span<const crypto::Der> trusted) {
     const auto isSigners = [&](const crypto::Der& certificate) {
@@ -203,7 +204,8 @@ std::vector<crypto::Der> chainOf(const crypto::X509& x509, const SignatureEntry&
     if (!chain.empty() && isSigners(chain.front()))
         return chain;
     chain.clear();
-    // Ignores certificates that don't allow signatures, such as certificates of authorities.
+    // isSigners() throws for certificates that don't allow signatures, such as certificates of authorities. The search
+    // skips them.
     const auto own = std::find_if(trusted.begin(), trusted.end(), [&](const crypto::Der& each) {
         try {
             return isSigners(each);
@@ -272,8 +274,8 @@ Statement readSigned(const ImageDir& images, const Signers& signers) {
     return {{crypto::Symmetric().hash(said), parent}, std::move(files)};
 }
 
-/// Returns the files of the directory. Throws Error if their names or sizes differ from the signed files. A file with
-/// another size isn't read: it may be a hole of exabytes.
+/// Returns the files of the directory. Throws Error if their names or sizes differ from the signed files. Compares
+/// sizes before anything reads the files, because a file may have a hole of exabytes.
 std::vector<PresentFile> requireSameFiles(const ImageDir& images, std::span<const HashedFile> expected) {
     const std::vector<std::string> names = signedNames(images);
     std::vector<PresentFile> present;

@@ -33,9 +33,9 @@ struct SignedLink {
 };
 
 /// Reads the images once, by threads on all processors. Throws Error if none of `signers` has signed exactly these
-/// images; the error names file and offset. A signer's certificate must be valid at this time.
-/// `into`: directory that gets a copy of the verified images without the signature; null for no copy. A restore reads
-/// the copy, because the images may change after the verification.
+/// images; the error names file and offset. A signer's certificate must be valid now. `into`: directory that gets a
+/// copy of the verified images without the signature; null for no copy. A restore reads the copy, because other
+/// programs may change the images after the verification.
 SignedLink requireSigned(const ImageDir& images, const Signers& signers, const ImageDir* into,
                          const std::function<void()>& checkStop, SignedPart part = SignedPart::All);
 

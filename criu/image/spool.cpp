@@ -24,7 +24,7 @@ void emptySpool(const ImageDir& spool) noexcept {
             if (name != "." && name != "..")
                 (void)removeFile(spool.fd(), name.c_str());
     } catch (const std::exception&) {
-        return;  // the kernel frees the files when the last descriptor of the spool is closed
+        return;  // closing the spool's last descriptor frees the files, too
     }
 }
 

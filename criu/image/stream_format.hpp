@@ -16,9 +16,10 @@ namespace criu::stream {
 inline constexpr std::array<char, 8> kMagic{'C', 'R', 'I', 'U', 'S', 'T', 'R', '\n'};
 inline constexpr std::uint32_t kVersion = 1;
 
-/// Maximum bytes of a record's payload. A reader needs memory for one record.
+/// Maximum bytes of a record's payload. A reader allocates memory for one record.
 inline constexpr std::uint64_t kMostPayload = std::uint64_t{1} << 20;
-/// Maximum number of files in a stream that are open (RecordType::Open) at the same time.
+/// Maximum number of files that are incomplete at the same time: the stream contains their Open record, but no Close
+/// record yet.
 inline constexpr std::size_t kMostOpen = 512;
 /// Maximum size of a file in bytes.
 inline constexpr std::uint64_t kLongestFile = std::uint64_t{1} << 62;
@@ -40,11 +41,11 @@ enum class RecordType : std::uint32_t {
     End = 4,    ///< ends the stream, which has `offset` files
 };
 
-/// Header of each record, which the payload follows.
+/// Header of each record. The record's payload follows the header.
 struct RecordHead {
     std::uint32_t type = 0;
     std::uint32_t file = 0;    ///< number of the file: the first Open record has 0, the next 1, and so on; 0 for End
-    std::uint64_t number = 0;  ///< number of the record in the stream, from 0 on; shows that a record is missing
+    std::uint64_t number = 0;  ///< number of the record in the stream, from 0 on; a gap shows that a record is missing
     std::uint64_t offset = 0;  ///< offset or number; RecordType explains its meaning
     std::uint64_t size = 0;    ///< bytes of payload after this header
     std::uint64_t payloadChecksum = 0;
@@ -77,7 +78,8 @@ private:
 };
 
 /// Returns true if a stream may contain a file with this name. The name has only letters, digits, '.', '_' and '-',
-/// doesn't begin with '.', and ends in ".img". So a received stream can only replace images in a directory.
+/// doesn't begin with '.', and ends in ".img". So a received stream can't replace files other than images in a
+/// directory.
 [[nodiscard]] bool isFileName(std::string_view name) noexcept;
 
 }  // namespace criu::stream

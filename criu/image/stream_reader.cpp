@@ -27,8 +27,8 @@ namespace {
 using stream::RecordHead;
 using stream::RecordType;
 
-/// Compression format by which a user may have compressed a stream. The error message names the program that
-/// decompresses it.
+/// Compression format of a stream that a user may have compressed. criu refuses such a stream, and its error message
+/// names the program that decompresses it.
 struct Packed {
     std::string_view magic;
     std::string_view program;
@@ -60,7 +60,7 @@ public:
 private:
     struct Open {
         UniqueFd fd;
-        std::uint64_t end = 0;  ///< offset behind the last received content
+        std::uint64_t end = 0;  ///< offset after the last received content
         std::string name;
     };
 
@@ -110,7 +110,7 @@ private:
         readAll(payload);
         if (sums_.of(payload, id_) != head.payloadChecksum)
             damaged("the checksum of what a record carries is wrong");
-        offset_ = start;  // errors of take() contain the offset of the record
+        offset_ = start;  // errors of take() contain offset_, which must be the start of the record
         const bool more = take(head, payload);
         offset_ = start + sizeof(head) + head.size;
         return more;
@@ -208,7 +208,7 @@ private:
     const stream::Sums sums_;
     const std::unique_ptr<std::byte[]> payload_;
     std::uint64_t id_ = 0;
-    std::uint64_t offset_ = 0;  ///< offset in the stream of the next read
+    std::uint64_t offset_ = 0;  ///< offset in the stream at which the next read begins
     std::uint64_t records_ = 0;
     std::uint32_t files_ = 0;
     std::map<std::uint32_t, Open> open_;

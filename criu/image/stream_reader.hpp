@@ -14,10 +14,10 @@ struct StreamAmounts {
     std::uint64_t bytes = 0;  ///< bytes of the stream, including headers
 };
 
-/// Reads a stream (stream_format) up to its End record, and stores its files in a directory. Replaces files with equal
-/// names. Doesn't read bytes after the End record.
-/// Uses data only after it has verified their checksum. Throws Error if the stream is damaged, incomplete or of another
-/// format; the error contains the offset. Removes the files that it created if it fails.
+/// Reads a stream (stream_format) up to its End record, and stores its files in a directory. Replaces files that have
+/// the names of received files. Doesn't read bytes after the End record. Uses data only after it has verified their
+/// checksum. Throws Error if the stream is damaged, incomplete or of another format; the error contains the offset. If
+/// the function fails, it removes the files that it created.
 StreamAmounts receiveStream(ByteStream& in, const ImageDir& into);
 
 }  // namespace criu

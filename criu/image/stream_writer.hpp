@@ -40,7 +40,7 @@ private:
     std::uint64_t records_ = 0;
     std::uint32_t files_ = 0;
     std::uint32_t unfinished_ = 0;
-    /// Error of a failed write, which may have left an incomplete record; later writes throw it.
+    /// Error of a failed write. The write may have left an incomplete record, so all later writes throw this error.
     std::optional<Error> failure_;
 };
 

@@ -12,7 +12,7 @@
 namespace criu {
 namespace {
 
-// Functions of <cctype> depend on the locale, so criu doesn't use them.
+// criu doesn't use the functions of <cctype>, because they depend on the locale.
 constexpr bool isDigit(char c) noexcept {
     return c >= '0' && c <= '9';
 }
@@ -58,7 +58,7 @@ bool isHierarchyName(std::string_view text) noexcept {
 
 bool isGroupBelow(std::string_view text) noexcept {
     if (text.find('\n') != std::string_view::npos)
-        return false;  // the kernel refuses such a name (cgroup_mkdir())
+        return false;  // the kernel refuses a name with a newline (cgroup_mkdir())
     for (;;) {
         const std::size_t end = std::min(text.find('/'), text.size());
         if (!isNameOfFile(text.substr(0, end)))

@@ -91,7 +91,7 @@ void ImageWriter::zeros(std::size_t count) {
 
 int ImageWriter::flush() {
     writeOut();
-    summing_.reset();  // the caller will write to the descriptor, so the checksums would be incomplete
+    summing_.reset();  // the caller will write to the descriptor, and the writer can't compute checksums of these bytes
     return fd_.get();
 }
 

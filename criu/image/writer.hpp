@@ -20,11 +20,11 @@ class WrittenSums;
 /// Returns the bytes of an image with one record. Throws Error if a required field is unset.
 [[nodiscard]] std::vector<std::byte> imageOf(ImageKind kind, const ProtobufCMessage& record);
 
-/// Writer of an image: magics, then records and payload. It buffers output, so that a small image takes one write(2).
-/// The file is incomplete until finish() has returned. Only one thread may use a writer.
+/// Writer of an image: magics, then records and payload. It buffers output, so that a small image needs only one
+/// write(2). The file is incomplete until finish() has returned. Only one thread may use a writer.
 class ImageWriter {
 public:
-    /// Takes over `fd`: an empty file, or the write end of a pipe. Raw kinds have no magics and only payload.
+    /// Becomes the owner of `fd`: an empty file, or the write end of a pipe. Raw kinds have no magics and only payload.
     ImageWriter(UniqueFd fd, ImageKind kind, std::string name);
     ~ImageWriter();
     ImageWriter(ImageWriter&&) noexcept;
@@ -47,11 +47,12 @@ public:
     /// Appends zero bytes, for instance for alignment.
     void zeros(std::size_t count);
 
-    /// Writes the buffer to the file and returns the file's descriptor. The caller may write at its present position
-    /// (write, splice, copy_file_range); the writer then continues behind these bytes.
+    /// Writes the buffer to the file and returns the file's descriptor. The caller may then write to the descriptor
+    /// (write, splice, copy_file_range). The writer continues after these bytes.
     int flush();
 
-    /// Writes the buffer and closes the file. Throws Error if one of them fails, for instance because the disk is full.
+    /// Writes the buffer and closes the file. Throws Error if writing or closing fails, for instance because the disk
+    /// is full.
     void finish();
 
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
@@ -63,7 +64,7 @@ private:
     UniqueFd fd_;
     std::string name_;
     std::vector<std::byte> buffer_;
-    std::shared_ptr<WrittenSums> sums_;  ///< object that gets the checksums of the file; null if none are computed
+    std::shared_ptr<WrittenSums> sums_;  ///< object that gets the checksums of the file; null for no checksums
     std::unique_ptr<FileSumming> summing_;
 };
 

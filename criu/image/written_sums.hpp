@@ -11,15 +11,15 @@
 
 namespace criu {
 
-/// Checksums of the files that this process has written into a directory, so that criu needn't read the files again.
-/// Several threads may use one object.
+/// Checksums of the files that this process has written into a directory. With them, criu needn't read these files
+/// again. Several threads may use one object.
 class WrittenSums {
 public:
     [[nodiscard]] const Checksum& checksum() const noexcept { return checksum_; }
 
-    /// Adds the checksums of a file, and replaces older checksums of a file with this name.
+    /// Adds the checksums of a file. They replace older checksums of a file with this name.
     void add(FileSum file);
-    /// Removes the checksums of a file that was removed or changed.
+    /// Forgets the checksums of a file that criu has removed or changed.
     void forget(const std::string& name);
     [[nodiscard]] std::optional<FileSum> find(const std::string& name) const;
     [[nodiscard]] std::vector<FileSum> all() const;

@@ -19,7 +19,7 @@ Number readNumber(const ProcPid& task, const std::string& name, int base = 10) {
 template <typename Number>
 std::optional<Number> tryReadNumber(const ProcPid& task, const std::string& name, int base = 10) {
     const auto text = task.tryReadFile(name);
-    // For a task without memory, the kernel shows an empty coredump_filter.
+    // The kernel shows an empty coredump_filter for a task without memory.
     if (!text || text->empty())
         return std::nullopt;
     const ErrorContext context([&] { return task.path() + '/' + name; });

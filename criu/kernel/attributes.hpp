@@ -15,7 +15,7 @@
 /// exist.
 namespace criu::kernel {
 
-/// Returns AT_… types and their values in turn, up to and including AT_NULL (proc_pid_auxv(5)).
+/// Returns pairs of an AT_… type and its value, up to and including AT_NULL (proc_pid_auxv(5)).
 [[nodiscard]] std::vector<std::uint64_t> parseAuxv(std::string_view bytes);
 [[nodiscard]] std::vector<std::uint64_t> readAuxv(const ProcPid& process);
 
@@ -28,7 +28,8 @@ namespace criu::kernel {
 /// Returns the value of personality(2).
 [[nodiscard]] std::uint32_t readPersonality(const ProcPid& task);
 
-/// Returns the mask of mapping types in core dumps (core(5)); nullopt also for tasks without memory.
+/// Returns the mask of mapping types in core dumps (core(5)). Returns nullopt if the file doesn't exist, or for a task
+/// without memory.
 [[nodiscard]] std::optional<std::uint32_t> readCoredumpFilter(const ProcPid& process);
 
 struct Autogroup {

@@ -9,22 +9,22 @@
 
 #include "criu/base/unique_fd.hpp"
 
-/// Functions for autofs, a file system in which a daemon mounts directories on first access. The kernel writes a
-/// request to the daemon's pipe. The accessing process waits until the daemon completes the request.
+/// Functions for autofs. In this file system, a daemon mounts file systems on directories when a process first accesses
+/// them. The kernel writes a request to the daemon's pipe. The accessing process waits until the daemon completes the
+/// request.
 namespace criu::kernel {
 
 enum class AutofsType : std::uint8_t {
-    Direct,    ///< the daemon mounts on the root directory
-    Indirect,  ///< the daemon mounts on directories below the root
-    Offset,    ///< the daemon mounts on the root directory, which is in another autofs
+    Direct,    ///< the daemon mounts file systems on the root directory
+    Indirect,  ///< the daemon mounts file systems on directories below the root
+    Offset,    ///< like Direct, but the root directory is within another autofs
 };
 
 /// Options of an autofs, as mountinfo shows them.
 struct AutofsOptions {
-    /// Descriptor number of the pipe in the daemon; -1 if the autofs is catatonic, so that the kernel sends no
-    /// requests.
+    /// Descriptor number of the pipe in the daemon; -1 if the autofs is catatonic: the kernel then sends no requests.
     int pipe = -1;
-    /// Process group of the daemon. The kernel sends no requests for accesses by this group.
+    /// Process group of the daemon. If a process of this group accesses the autofs, the kernel sends no request.
     pid_t group = 0;
     std::uint64_t timeout = 0;  ///< seconds after which the daemon unmounts an unused mount
     int minProtocol = 0;

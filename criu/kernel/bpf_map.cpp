@@ -19,7 +19,7 @@ int call(bpf_cmd command, bpf_attr& attributes) {
     return static_cast<int>(::syscall(SYS_bpf, command, &attributes, sizeof(attributes)));
 }
 
-/// Returns zeroed arguments. The kernel refuses an argument whose unused bytes aren't zero, including the padding
+/// Returns zeroed arguments. The kernel refuses an argument if one of its unused bytes isn't zero, even in padding
 /// between union members.
 bpf_attr emptyAttributes() {
     bpf_attr attributes;
@@ -66,8 +66,8 @@ BpfMapNames readBpfMapNames(int map) {
 
 BpfMapContent readBpfMap(int map, const BpfMapAttributes& attributes) {
     BpfMapContent content;
-    // Position at which the next batch begins. It needs the size of a key, but at least 4 bytes, because hash maps
-    // store a 32-bit bucket number in it.
+    // Position at which the next batch begins, as the kernel returns it. It has the size of a key, but at least 4
+    // bytes: for a hash map, the kernel stores a 32-bit bucket number in it.
     std::vector<std::byte> cursor(std::max<std::size_t>(attributes.keySize, sizeof(std::uint64_t)));
     std::uint32_t room = std::min(attributes.maxEntries, kBatch);
     for (bool first = true;;) {

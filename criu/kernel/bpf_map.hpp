@@ -33,7 +33,7 @@ struct BpfMapContent {
 
 [[nodiscard]] UniqueFd createBpfMap(const BpfMapAttributes& attributes);
 
-/// Opens a second open file description of a map. `flags` is 0, BPF_F_RDONLY or BPF_F_WRONLY. Needs CAP_SYS_ADMIN.
+/// Opens a new open file description of a map. `flags` is 0, BPF_F_RDONLY or BPF_F_WRONLY. Needs CAP_SYS_ADMIN.
 [[nodiscard]] UniqueFd openBpfMap(std::uint32_t mapId, std::uint32_t flags = 0);
 
 /// Attributes that BPF_OBJ_GET_INFO_BY_FD reports and that /proc/PID/fdinfo doesn't show.
@@ -44,7 +44,7 @@ struct BpfMapNames {
 };
 [[nodiscard]] BpfMapNames readBpfMapNames(int map);
 
-/// Reads all elements of a hash or array map by BPF_MAP_LOOKUP_BATCH (Linux 5.6). Tasks that use the map must be
+/// Reads all elements of a hash or array map by BPF_MAP_LOOKUP_BATCH (Linux 5.6). All tasks that use the map must be
 /// frozen.
 [[nodiscard]] BpfMapContent readBpfMap(int map, const BpfMapAttributes& attributes);
 

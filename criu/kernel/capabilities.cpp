@@ -39,7 +39,8 @@ bool hasCapability(unsigned capability) {
         failErrno("read own capabilities");
     cap_flag_value_t value = CAP_CLEAR;
     if (::cap_get_flag(own.get(), static_cast<cap_value_t>(capability), CAP_EFFECTIVE, &value) != 0)
-        return false;  // libcap doesn't know this capability, so no program that uses libcap can have granted it
+        // Libcap doesn't know this capability, so criu can't test it; programs with libcap can't have it either.
+        return false;
     return value == CAP_SET;
 }
 

@@ -41,7 +41,7 @@ UniqueFd openOnce(const std::string& controllers) {
     const UniqueFd context = chooseHierarchy(controllers);
     sys(::fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0), "find it");
     const UniqueFd mount(sys(::fsmount(context.get(), FSMOUNT_CLOEXEC, 0), "mount it"));
-    // fsmount(2) returns an O_PATH descriptor, which can't list directories.
+    // Opens the root again, because fsmount(2) returns an O_PATH descriptor, and criu can't list directories by it.
     return UniqueFd(sys(::openat(mount.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open its root"));
 }
 
@@ -56,7 +56,7 @@ UniqueFd openHierarchy(const std::string& controllers) {
         try {
             return openOnce(controllers);
         } catch (const Error& error) {
-            // The kernel returns EBUSY while it still removes the last mount of this hierarchy.
+            // The kernel returns EBUSY for a moment, while it removes the last mount of this hierarchy.
             if (error.code() != EBUSY || tries == kTries)
                 throw;
         }
@@ -67,7 +67,7 @@ UniqueFd openHierarchy(const std::string& controllers) {
 std::vector<CgroupLine> readCgroupsInside(const ProcPid& process) {
     std::vector<CgroupLine> groups;
     // The kernel shows paths relative to the cgroup namespace of the reading thread. So a new thread enters the
-    // namespace and reads.
+    // namespace and reads the file.
     runInThread([&] {
         const UniqueFd space = process.open("ns/cgroup", O_RDONLY);
         sys(::setns(space.get(), CLONE_NEWCGROUP), "enter the cgroup namespace of {}", process.path());

@@ -9,10 +9,10 @@
 
 namespace criu::kernel {
 
-/// Opens the root directory of a cgroup hierarchy, even if the hierarchy isn't mounted. The descriptor holds a private
-/// mount (fsopen(2), Linux 5.2; needs CAP_SYS_ADMIN).
-/// `controllers` is the name in /proc/PID/cgroup, such as "cpu,cpuacct" or "name=systemd", or "" for the unified
-/// hierarchy. The kernel creates a missing version 1 hierarchy if no other hierarchy uses its controllers.
+/// Opens the root directory of a cgroup hierarchy, even if the hierarchy isn't mounted. The descriptor keeps a private
+/// mount (fsopen(2), Linux 5.2; needs CAP_SYS_ADMIN). `controllers` is the name in /proc/PID/cgroup, such as
+/// "cpu,cpuacct" or "name=systemd", or "" for the unified hierarchy. If a version 1 hierarchy doesn't exist, and no
+/// other hierarchy uses its controllers, the kernel creates it.
 UniqueFd openHierarchy(const std::string& controllers);
 
 /// Reads /proc/PID/cgroup from the cgroup namespace of the process. The paths are relative to the cgroup roots of that

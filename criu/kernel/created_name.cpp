@@ -77,8 +77,8 @@ UniqueFd CreatedName::createSymbolicLink(const std::string& target) {
     return claim(S_IFLNK, 0);
 }
 
-/// Opens the new file. Throws Error if another process has replaced the file. A file of criu's user with only one name
-/// is the created file.
+/// Opens the new file. Throws Error if another process has replaced the file. If the file belongs to criu's user and
+/// has only one name, it is the created file.
 UniqueFd CreatedName::claim(mode_t type, dev_t device) {
     UniqueFd made(sys(::openat(directory(), name(), O_PATH | O_NOFOLLOW | O_CLOEXEC), "open {}", name_));
     struct stat status {};
@@ -101,8 +101,8 @@ int CreatedName::link(int file) noexcept {
         return errno;
     inode_ = Inode::of(status);
     created_ = true;
-    // A FUSE server may give each name of a file a different inode number (libfuse without use_ino). So criu records
-    // the inode of the new name.
+    // Records the inode of the new name, because a FUSE server may give each name of a file a different inode number
+    // (libfuse without use_ino).
     struct stat made {};
     struct statfs system {};
     if (::fstatfs(file, &system) == 0 && system.f_type == FUSE_SUPER_MAGIC &&
@@ -128,8 +128,8 @@ int CreatedName::moveTo(CreatedName& to) noexcept {
     if (::renameat2(directory(), name(), to.directory(), to.name(), RENAME_NOREPLACE) != 0) {
         if (errno != EINVAL)
             return errno;
-        // The file system doesn't support the flags of renameat2(2). In this case, another process can create the name
-        // between the next two calls.
+        // The file system doesn't support the flags of renameat2(2). Without them, another process can create the name
+        // between the two calls below.
         struct stat there {};
         if (::fstatat(to.directory(), to.name(), &there, AT_SYMLINK_NOFOLLOW) == 0)
             return EEXIST;

@@ -8,7 +8,7 @@
 #include "criu/base/unique_fd.hpp"
 
 /// Functions for names in file systems that criu creates and removes. Paths come from images, and a damaged image may
-/// name a file that criu didn't create. So criu removes a name only while it refers to the inode that criu created.
+/// name a file that criu didn't create. So criu removes a name only if it still refers to the inode that criu created.
 namespace criu::kernel {
 
 /// Name of a new file: an open directory and the last component of a path. The creating functions throw Error if the
@@ -16,8 +16,8 @@ namespace criu::kernel {
 class CreatedName {
 public:
     CreatedName() = default;
-    /// Opens the directory that contains the last component of `path`, by openDirectory(). `base` is the directory at
-    /// which a relative path begins. Throws Error.
+    /// Opens the directory that contains the last component of `path`, by openDirectory(). If `path` is relative, it
+    /// begins at the directory `base`. Throws Error.
     explicit CreatedName(const std::string& path, int base = kCurrentDirectory);
     /// Makes the object for a path below a directory. The path must contain no symbolic link (openBelow()).
     static CreatedName below(int directory, const std::string& path);
@@ -32,21 +32,22 @@ public:
 
     /// Creates a regular file with mode 0600, and opens it for `access` (O_WRONLY or O_RDWR). Throws Error.
     UniqueFd createFile(int access);
-    /// Creates a directory with mode 0700. The file belongs to the effective user, so the function returns an O_PATH
-    /// descriptor, for instance for changeOwner().
-    /// All create functions throw Error, also if another process has replaced the new file.
+    /// Creates a directory with mode 0700. Returns an O_PATH descriptor, because the directory belongs to the effective
+    /// user, and the caller may need changeOwner(). All create functions throw Error, for instance if another process
+    /// has replaced the new file.
     UniqueFd createDirectory();
     /// Creates a FIFO, socket or device with mode 0600. `type` is S_IFIFO, S_IFSOCK, S_IFCHR or S_IFBLK.
     UniqueFd createNode(mode_t type, dev_t device = 0);
     UniqueFd createSymbolicLink(const std::string& target);
     /// Makes this name a hard link to an open file; an O_PATH descriptor suffices. Returns 0 or the errno.
     int link(int file) noexcept;
-    /// Records that the caller created the file by a call that returns no descriptor. No other user may have write
-    /// permission on the directory.
+    /// Records that the caller has created the file by a call that returns no descriptor. Requires that no other user
+    /// has write permission on the directory.
     void noteCreated() noexcept;
     /// Records that the caller made this name a hard link to the open file `file`.
     void noteCreated(int file) noexcept;
-    /// Renames the file to `to`, and makes `to` its owner. Returns 0 or the errno: EEXIST if the name `to` exists.
+    /// Renames the file to `to`. Afterwards the object `to` removes it. Returns 0 or the errno: EEXIST if the name `to`
+    /// exists.
     int moveTo(CreatedName& to) noexcept;
 
     /// Opens the file by this name (O_PATH). Throws Error if the name now refers to another file.
@@ -67,7 +68,7 @@ private:
     bool created_ = false;
 };
 
-/// Directories that the destructor removes.
+/// Directories that criu has created. The destructor removes them.
 class CreatedDirectories {
 public:
     CreatedDirectories() = default;
@@ -75,7 +76,7 @@ public:
     CreatedDirectories(CreatedDirectories&&) noexcept = default;
     CreatedDirectories& operator=(CreatedDirectories&&) = delete;
 
-    /// Creates `directory` and its missing parents with mode 0700. Throws Error; the destructor then also removes the
+    /// Creates `directory` and its missing parents with mode 0700. Throws Error; the destructor removes even the
     /// directories that were created before the error.
     void make(const std::string& directory);
     /// Removes the directories, innermost first.

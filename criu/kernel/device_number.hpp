@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
-/// Conversions from and to the two 32-bit encodings of device numbers that the kernel and images use
-/// (<linux/kdev_t.h>). libc's dev_t has a third encoding.
+/// Conversions of device numbers. The kernel and images use two encodings in 32 bits (<linux/kdev_t.h>). libc's dev_t
+/// has a third encoding.
 namespace criu::kernel {
 
 /// Decodes a device number of system calls, of /proc/PID/stat, or of device nodes in images. The minor number is in

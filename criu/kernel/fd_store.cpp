@@ -23,8 +23,8 @@ constexpr std::array<const char*, kFdKeys> kKeyNames = {
     "images",        "log",          "control",   "namespaces", "mounts",  "control groups", "shared memory",
     "deleted files", "--inherit-fd", "terminals", "devices",    "usernsd", "store"};
 
-/// Lock on a robust mutex. If a process dies while it holds the lock, the next process gets the lock. The protected
-/// state stays consistent, because each change of it is one system call.
+/// Scope in which the calling thread has locked a robust mutex. If a process dies with the mutex locked, the next
+/// process gets the mutex. The protected state is consistent even then, because each change of it is one system call.
 class Locked {
 public:
     explicit Locked(pthread_mutex_t& mutex) : mutex_(mutex) {
@@ -42,7 +42,7 @@ private:
     pthread_mutex_t& mutex_;
 };
 
-/// Enlarges the send buffer. A stored message counts against the send buffer until the queue is closed.
+/// Enlarges the send buffer, because each stored message counts against the send buffer until the queue is closed.
 void makeRoom(int socket) {
     // Half of the largest int, because the kernel doubles the value.
     constexpr int kMost = std::numeric_limits<int>::max() / 2;
@@ -76,7 +76,7 @@ UniqueFd FdStore::inherit(FdKey key, UniqueFd fd) {
     UniqueFd moved(::fcntl(fd.get(), F_DUPFD_CLOEXEC, first_));
     if (!moved) {
         Error error(errno, fmt::format("move fd {} to the numbers from {} on", fd.get(), first_));
-        // The limit of open files is below the first number of the range, or within the range.
+        // The limit of open files is too low: below the range, or within it.
         if (error.code() == EMFILE || error.code() == EINVAL)
             error.addHint("raise the hard limit of open files: ulimit -Hn");
         throw error;
@@ -95,8 +95,8 @@ UniqueFd FdStore::inherit(FdKey key, UniqueFd fd) {
 void FdStore::openQueue() {
     if (queue_)
         return;
-    // Uses two sockets that are connected to each other: the kernel limits only the total size of their messages, not
-    // the number of messages.
+    // Uses two sockets that are connected to each other. For these, the kernel limits only the total size of their
+    // messages, but not the number of messages.
     int ends[2] = {-1, -1};
     sys(::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends),
         "make sockets to store descriptors in");
@@ -124,7 +124,7 @@ void FdStore::closeQueue() noexcept {
 FdStore::Id FdStore::add(int fd) const {
     if (!queue_)
         fail("descriptors can't be stored: the store isn't open");
-    // Each message has one byte, so the peek offset of a message is equal to its id.
+    // Each message has one byte, so that the peek offset of a message equals its id.
     constexpr std::byte kNothing{};
     Shared& shared = *shared_.as<Shared>();
     const Locked lock(shared.mutex);
@@ -142,7 +142,7 @@ UniqueFd FdStore::get(Id id) const {
     const Locked lock(shared.mutex);
     if (id.value >= shared.count)
         fail("descriptor {} was never stored", id.value);
-    // All processes share the socket and its peek offset (socket(7), SO_PEEK_OFF). So the lock is also needed to read.
+    // Reading also needs the lock, because all processes share the socket and its peek offset (socket(7), SO_PEEK_OFF).
     const int offset = static_cast<int>(id.value);
     sys(::setsockopt(queue_.get(), SOL_SOCKET, SO_PEEK_OFF, &offset, sizeof(offset)), "look for stored descriptor {}",
         id.value);

@@ -32,10 +32,10 @@ enum class FdKey : std::uint8_t {
 inline constexpr std::size_t kFdKeys = static_cast<std::size_t>(FdKey::Store) + 1;
 
 /// Store of the descriptors that the coordinator passes to all restored processes. There are two kinds:
-/// *Inherited* descriptors have the same number in all processes. Their numbers are in a range that no restored file
-/// uses, so that a process can close all of them by one call.
-/// *Stored* descriptors are in the queue of a Unix socket that all processes inherit, and use no numbers. Any process
-/// can add a descriptor, and gets copies of it by the id that add() returned.
+/// - *Inherited* descriptors have the same number in all processes. Their numbers are in a range that no restored file
+///   uses, so that a process can close all of them by one call.
+/// - *Stored* descriptors are in the queue of a Unix socket, and use no numbers. All processes inherit this socket. Any
+///   process can add a descriptor. It gets copies of the descriptor by the id that add() has returned.
 class FdStore {
 public:
     /// Id of a stored descriptor, counted from 0.
@@ -48,8 +48,8 @@ public:
 
     /// Sets the range of numbers for inherited descriptors: `first` to `last`, both included.
     void reserve(int first, int last);
-    /// Moves a descriptor into the range and sets close-on-exec. Does nothing if the descriptor is in the range. Throws
-    /// Error if the range is full. The caller must have called reserve().
+    /// Moves a descriptor into the range and sets close-on-exec. Does nothing if the descriptor is already in the
+    /// range. Throws Error if the range is full. The caller must have called reserve().
     [[nodiscard]] UniqueFd inherit(FdKey key, UniqueFd fd);
     /// Returns the first number of the range; -1 before reserve().
     [[nodiscard]] int first() const noexcept { return first_; }
@@ -57,10 +57,9 @@ public:
     /// Creates the queue unless it exists. The coordinator must call it before it creates the processes that use the
     /// queue.
     void openQueue();
-    /// Closes the queue in this process. The kernel keeps stored descriptors open as long as any process has the queue
-    /// open.
+    /// Closes the queue in this process. Stored descriptors stay open as long as any process has the queue open.
     void closeQueue() noexcept;
-    /// Adds a copy of a descriptor to the queue. The caller keeps `fd`. Throws Error.
+    /// Adds a copy of `fd` to the queue; the caller still owns `fd`. Throws Error.
     Id add(int fd) const;
     /// Returns a copy of a stored descriptor (close-on-exec). Throws Error if no descriptor has this id.
     [[nodiscard]] UniqueFd get(Id id) const;

@@ -17,19 +17,19 @@
 namespace criu::kernel {
 namespace {
 
-// Invalid id, with which setfsuid(2) changes nothing and returns the current fsuid.
+// Invalid id: with it, setfsuid(2) changes nothing and returns the current fsuid.
 constexpr auto kAsk = static_cast<uid_t>(-1);
 
 constexpr unsigned bit(unsigned capability) {
     return 1U << capability;
 }
 
-/// Capabilities that override file modes; all are in the first word. criu clears these bits itself. setfsuid(2) clears
-/// them only if uid 0 is mapped in the user namespace and SECBIT_NO_SETUID_FIXUP is off.
+/// Capabilities that override file modes; all are in the first word. criu clears them itself, because setfsuid(2) does
+/// so only if uid 0 is mapped in the user namespace and SECBIT_NO_SETUID_FIXUP is off.
 constexpr unsigned kOfFiles = bit(CAP_CHOWN) | bit(CAP_DAC_OVERRIDE) | bit(CAP_DAC_READ_SEARCH) | bit(CAP_FOWNER) |
                               bit(CAP_FSETID) | bit(CAP_LINUX_IMMUTABLE) | bit(CAP_MKNOD);
 
-// Calls the kernel directly, because credentials belong to a thread in the kernel. libc's functions would change all
+// Calls the kernel directly. In the kernel, credentials belong to a thread, but libc's functions would change all
 // threads of the process (nptl(7)).
 uid_t setUser(uid_t user) noexcept {
     return static_cast<uid_t>(::syscall(SYS_setfsuid, user));
@@ -74,7 +74,8 @@ FileRightsScope::FileRightsScope(const FileRights& rights, std::uint64_t others)
     ::prctl(PR_GET_PDEATHSIG, &deathSignal_);
     groups_.resize(static_cast<std::size_t>(sys(::getgroups(0, nullptr), "count own groups")));
     sys(::getgroups(static_cast<int>(groups_.size()), groups_.data()), "ask for own groups");
-    // If the user namespace denies setgroups(2), criu can't take the groups. This isn't an error if criu has no groups.
+    // If the user namespace denies setgroups(2), criu can't set the groups. This is no error if criu itself has no
+    // groups.
     if (rights.groups != groups_ && !takeGroups(rights.groups) && !groups_.empty())
         failErrno("take the groups of user {} to open files", rights.user);
     setGroup(rights.group);
@@ -101,9 +102,9 @@ void FileRightsScope::goBack() noexcept {
     setUser(user_);
     setGroup(group_);
     if (setUser(kAsk) != user_ || setGroup(kAsk) != group_ || !setCapabilities(capabilities_))
-        ::abort();  // aborts, because later operations would run with wrong credentials
+        ::abort();  // later operations would run with wrong credentials
     takeGroups(groups_);
-    // Restores the dumpable flag and the death signal, because the kernel resets both when the fsuid changes
+    // Sets the dumpable flag and the death signal again, because the kernel resets both when the fsuid changes
     // (prctl(2)).
     if (dumpable_ == 1)
         ::prctl(PR_SET_DUMPABLE, 1);
@@ -111,7 +112,7 @@ void FileRightsScope::goBack() noexcept {
         return;
     ::prctl(PR_SET_PDEATHSIG, deathSignal_);
     if (::getppid() != parent_)
-        // The parent ended while the death signal was cleared, so criu sends the signal itself.
+        // The parent has ended while no death signal was set, so criu sends the signal to itself.
         ::kill(::getpid(), deathSignal_);
 }
 

@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-/// File rights of a process: the users, groups and capabilities that decide which files it may open (credentials(7),
-/// capabilities(7)).
+/// File rights of a process: the users, groups and capabilities that decide which files the process may open
+/// (credentials(7), capabilities(7)).
 namespace criu::kernel {
 
-/// File rights of one process. Ids are numbers of the caller's user namespace.
+/// File rights of one process. Ids are ids in the caller's user namespace.
 struct FileRights {
-    uid_t user = 0;             ///< fsuid, which the kernel uses to check file accesses
+    uid_t user = 0;             ///< fsuid, by which the kernel checks file accesses
     gid_t group = 0;            ///< fsgid
     std::vector<gid_t> groups;  ///< supplementary groups
     std::vector<uid_t> users;   ///< real, effective and saved uid, to which the process can switch
@@ -22,16 +22,16 @@ struct FileRights {
 
     /// Returns true if these rights allow the process to open every file that root may open.
     [[nodiscard]] bool areAll() const noexcept { return user == 0 && ignoresModes && readsAll; }
-    /// Returns true if the process counts as the owner of files of the user `owner`, and may change their mode.
+    /// Returns true if the process may change the mode of files of the user `owner`, because it counts as their owner.
     [[nodiscard]] bool own(uid_t owner) const noexcept;
     friend bool operator==(const FileRights&, const FileRights&) = default;
 };
 
-/// Scope in which the calling thread, which runs as root, resolves paths and opens files with `rights`. It costs about
-/// ten system calls.
+/// Scope in which the calling thread, which runs as root, resolves paths and opens files with `rights`. Entering and
+/// leaving takes about ten system calls.
 class FileRightsScope {
 public:
-    /// `others` is the mask of capabilities unrelated to files that stay in effect. Throws Error.
+    /// `others`: mask of capabilities unrelated to files; the thread keeps those of them that it has. Throws Error.
     explicit FileRightsScope(const FileRights& rights, std::uint64_t others = ~std::uint64_t{0});
     ~FileRightsScope();
     FileRightsScope(const FileRightsScope&) = delete;

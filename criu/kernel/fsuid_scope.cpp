@@ -12,7 +12,7 @@ namespace {
 
 constexpr auto kUnchanged = static_cast<uid_t>(-1);
 
-/// Scope in which the calling thread has other effective ids. It calls the kernel directly, because libc's setresuid()
+/// Scope in which the calling thread has different effective ids. Calls the kernel directly, because libc's setresuid()
 /// would change all threads of the process (nptl(7)).
 class EffectiveIdScope {
 public:
@@ -46,8 +46,8 @@ Identity currentIdentity() {
     return now;
 }
 
-/// Calls the kernel directly, which changes only the calling thread. Ignores EPERM: if a user namespace denies
-/// setgroups(2), all its processes have equal groups.
+/// Calls the kernel directly, so that only the calling thread changes. Ignores EPERM: in a user namespace that denies
+/// setgroups(2), all processes have the same groups.
 void setEffectiveGroups(const std::vector<gid_t>& groups) {
     if (::syscall(SYS_setgroups, groups.size(), groups.data()) < 0 && errno != EPERM)
         failErrno("take {} groups for a moment", groups.size());
@@ -93,7 +93,7 @@ PrctlStateScope::PrctlStateScope() {
 
 PrctlStateScope::~PrctlStateScope() {
     ::prctl(PR_SET_PDEATHSIG, deathSignal_, 0, 0, 0);
-    if (dumpable_ == 0 || dumpable_ == 1)  // only the kernel may set the value 2
+    if (dumpable_ == 0 || dumpable_ == 1)  // value 2 can't be set: only the kernel may do so
         ::prctl(PR_SET_DUMPABLE, dumpable_, 0, 0, 0);
 }
 

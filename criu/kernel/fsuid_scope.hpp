@@ -8,7 +8,7 @@
 
 namespace criu::kernel {
 
-/// Scope that saves the dumpable flag and the death signal, and restores both. The kernel resets them when ids of a
+/// Scope that restores the dumpable flag and the death signal at its end, because the kernel resets both when ids of a
 /// process change (prctl(2)).
 class PrctlStateScope {
 public:
@@ -22,8 +22,8 @@ private:
     int dumpable_ = 0;
 };
 
-/// Runs `work` with another effective user and group. It is for objects whose creator the kernel records permanently.
-/// Changes and restores only the calling thread, which must run as root. Throws Error.
+/// Runs `work` with another effective user and group. Needed to create objects whose creator the kernel records
+/// permanently. Changes only the calling thread, which must run as root, and then restores its ids. Throws Error.
 void withEffectiveIds(uid_t user, gid_t group, const std::function<void()>& work);
 
 /// Credentials that the kernel records as the creator of an object.
@@ -34,10 +34,9 @@ struct Identity {
     friend bool operator==(const Identity&, const Identity&) = default;
 };
 
-/// Runs `work` with other effective ids and supplementary groups. The file system ids of the thread (setfsuid(2)) stay
-/// unchanged. Does nothing but the call if `identity` is the current one.
-/// Changes only the calling thread, which must run as root, and restores it afterwards with PrctlStateScope. Throws
-/// Error.
+/// Runs `work` with the effective ids and supplementary groups of `identity`. The file system ids of the thread
+/// (setfsuid(2)) stay unchanged. If `identity` equals the current credentials, only calls `work`. Changes only the
+/// calling thread, which must run as root, and restores it afterwards with PrctlStateScope. Throws Error.
 void withIdentity(const Identity& identity, const std::function<void()>& work);
 
 }  // namespace criu::kernel

@@ -52,7 +52,7 @@ void addBuffer(std::uint32_t slot, std::string_view text, IoUringInfo& info) {
         info.buffers.push_back(buffer);
 }
 
-/// Parser of the fdinfo of a ring. Its lines are "Key:\tvalue"; indented list entries follow some of them.
+/// Parser of a ring's fdinfo. The lines are "Key:\tvalue"; indented list entries follow some of the lines.
 class InfoParser {
 public:
     void line(std::string_view text) {

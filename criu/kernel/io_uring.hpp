@@ -28,7 +28,7 @@ struct IoUringFile {
     std::string path;  ///< path in which the kernel escapes blanks, newlines and backslashes in octal
 };
 
-/// State of a ring from /proc/PID/fdinfo (io_uring/fdinfo.c). Head and tail counters aren't reduced to the ring size:
+/// State of a ring from /proc/PID/fdinfo (io_uring/fdinfo.c). Head and tail are counters that can exceed the ring size:
 /// counter & mask is the index in the ring.
 struct IoUringInfo {
     std::uint32_t sqMask = 0;
@@ -37,7 +37,7 @@ struct IoUringInfo {
     std::uint32_t cqMask = 0;
     std::uint32_t cqHead = 0;
     std::uint32_t cqPosted = 0;      ///< total number of completions that the kernel has posted (CachedCqTail)
-    bool polledByKernel = false;     ///< a kernel thread submits requests (IORING_SETUP_SQPOLL)
+    bool polledByKernel = false;     ///< true if a kernel thread submits requests (IORING_SETUP_SQPOLL)
     std::uint32_t fileSlots = 0;     ///< size of the registered file table, empty slots included
     std::uint32_t bufferSlots = 0;   ///< size of the registered buffer table, empty slots included
     std::vector<IoUringFile> files;  ///< registered files in non-empty slots
@@ -61,8 +61,8 @@ struct IoUringInfo {
 /// Calls io_uring_register(2). Returns the non-negative result, or -errno.
 [[nodiscard]] int registerIoUring(int ring, unsigned request, const void* argument, unsigned count) noexcept;
 
-/// Mapping, in criu, of the memory that a ring shares with its program. `parameters` come from the setup of this ring,
-/// or of a ring with equal setup.
+/// Mapping in criu's memory of the memory that a ring shares with its program. `parameters`: result of the setup of
+/// this ring, or of a ring with the same setup.
 class IoUringMemory {
 public:
     IoUringMemory(int ring, const io_uring_params& parameters);
@@ -75,12 +75,13 @@ public:
     [[nodiscard]] std::uint32_t dropped() const { return word(parameters_.sq_off.dropped); }
     [[nodiscard]] std::uint32_t overflowed() const { return word(parameters_.cq_off.overflow); }
 
-    /// Returns the array of request indices, by position; empty for a ring with IORING_SETUP_NO_SQARRAY.
+    /// Returns the array of request indices, in the order of positions. It is empty for a ring with
+    /// IORING_SETUP_NO_SQARRAY.
     [[nodiscard]] std::span<std::uint32_t> sqArray() const;
     [[nodiscard]] std::span<std::byte> requests() const;
     [[nodiscard]] std::span<std::byte> completions() const;
 
-    /// Returns the size in bytes of the memory that contains both rings.
+    /// Returns the size in bytes of the memory that contains both rings (submission and completion).
     [[nodiscard]] static std::size_t ringSize(const io_uring_params& parameters) noexcept;
     [[nodiscard]] static std::size_t requestSize(const io_uring_params& parameters) noexcept;
     [[nodiscard]] static std::size_t completionSize(const io_uring_params& parameters) noexcept;

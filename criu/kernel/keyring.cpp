@@ -10,8 +10,8 @@
 namespace criu::kernel {
 
 void joinNewSessionKeyring() {
-    // Ignores EPERM, which only a seccomp filter can return. Restored tasks inherit this filter, so they can't use
-    // keys.
+    // Ignores EPERM, because only a seccomp filter returns it. Restored tasks inherit this filter, and so can't use
+    // keys either.
     if (::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr) < 0 && errno != ENOSYS && errno != EPERM)
         failErrno("leave the session keyring of criu");
 }

@@ -12,22 +12,23 @@
 
 #include "criu/base/unique_fd.hpp"
 
-/// Functions for mounts as descriptors: open_tree(2), fsopen(2) and related calls (Linux 5.2; mount_setattr(2): 5.12).
-/// A new mount is attached nowhere. The kernel removes it with its descriptor unless attachMount() attaches it.
+/// Functions that handle mounts by descriptors: open_tree(2), fsopen(2) and related calls (Linux 5.2; mount_setattr(2):
+/// 5.12). A new mount isn't attached. If attachMount() doesn't attach it, the kernel removes the mount together with
+/// its descriptor.
 namespace criu::kernel {
 
 /// Clones the mount of a descriptor, without submounts; an O_PATH descriptor suffices. The descriptor's file or
-/// directory becomes the root of the clone. A clone of a shared mount joins the peer group of that mount.
+/// directory becomes the root of the clone. If the mount is shared, the clone joins its peer group.
 [[nodiscard]] UniqueFd cloneMount(int fd);
 
-/// Clones the mount of a path below a directory, without submounts. Follows no symbolic links and never leaves the
+/// Clones the mount at a path below a directory, without submounts. Follows no symbolic links and never leaves the
 /// directory (openBelow()).
 [[nodiscard]] UniqueFd cloneMountBelow(int directory, const std::string& path);
 
-/// Clones the mount of a path below a directory, with all submounts.
+/// Clones the mount at a path below a directory, with all submounts.
 [[nodiscard]] UniqueFd cloneMountsBelow(int directory, const std::string& path);
 
-/// Clones the mount of a path that the user of criu has passed. Follows symbolic links.
+/// Clones the mount at a path that the user of criu has passed. Follows symbolic links.
 [[nodiscard]] UniqueFd cloneMountAt(const std::string& path);
 
 /// Arguments of a new file system.
@@ -36,7 +37,7 @@ struct FileSystemParts {
     std::string source;            ///< source of the mount; empty if it has none
     std::string options;           ///< options that the file system itself parses, separated by commas
     std::uint64_t superFlags = 0;  ///< MS_RDONLY, MS_SYNCHRONOUS, MS_DIRSYNC and MS_LAZYTIME of the superblock
-    /// Options whose value is a descriptor, with this descriptor. The caller keeps the descriptors open.
+    /// Options whose value is a descriptor: the name and the descriptor. The caller keeps the descriptors open.
     std::vector<std::pair<std::string, int>> descriptors = {};
 };
 
@@ -47,14 +48,14 @@ struct FileSystemParts {
 /// Makes the superblock of a mount read-only.
 void makeFileSystemReadOnly(int mount);
 
-/// Attaches a mount to the directory or file that the descriptor `place` refers to.
+/// Attaches a mount to the directory or file to which the descriptor `place` refers.
 void attachMount(int mount, int place);
 
 /// Attaches a mount to a path below a directory. The path must contain no symbolic link (openBelow()).
 void attachMountBelow(int mount, int directory, const std::string& path);
 
-/// First kernel with all calls that restore a mount namespace. The newest call is move_mount(2) with
-/// MOVE_MOUNT_SET_GROUP; joinPropagation() uses it.
+/// First kernel with all calls that a restore of mount namespaces needs. The newest of them is move_mount(2) with
+/// MOVE_MOUNT_SET_GROUP, which joinPropagation() uses.
 inline constexpr std::string_view kMountNamespacesSince = "Linux 5.15";
 
 /// Returns true if this kernel can restore mount namespaces (kMountNamespacesSince). The calling thread needs
@@ -74,10 +75,11 @@ void makePrivateBelow(int mount);
 /// file system of `from` or a part of it (Linux 5.15).
 void joinPropagation(int from, int to);
 
-/// Returns the kernel's id of the mount that a descriptor was opened through; nullopt before Linux 5.8.
+/// Returns the kernel's id of the mount by which a descriptor was opened; nullopt before Linux 5.8.
 [[nodiscard]] std::optional<int> mountIdOf(int fd);
 
-/// Returns true if a descriptor refers to the root of a mount. Returns false before Linux 5.8, which doesn't report it.
+/// Returns true if a descriptor refers to the root of a mount. Always returns false before Linux 5.8, because the
+/// kernel doesn't report this there.
 [[nodiscard]] bool isMountRoot(int fd);
 
 /// Runs `work` in a new thread in the mount namespace `target`. The root of this namespace becomes the root and current

@@ -33,7 +33,7 @@ namespace {
 class Return {
 public:
     Return(int target, int flag) : target_(target), flag_(flag) {}
-    // Ignores errors: the same call succeeded earlier with the same credentials.
+    // Ignores errors: the same call has succeeded before with the same credentials.
     ~Return() { ::setns(target_, flag_); }
     Return(const Return&) = delete;
     Return& operator=(const Return&) = delete;
@@ -48,7 +48,7 @@ private:
 UniqueFd openOwnNamespace(NamespaceKind kind) {
     const std::string path = fmt::format("/proc/thread-self/ns/{}", namespaceName(kind));
     if (kind == NamespaceKind::Net && ::access(path.c_str(), F_OK) != 0) {
-        // During a restore, a task may have no /proc.
+        // Uses a socket instead of /proc, because a task may have no /proc during a restore.
         const UniqueFd socket(sys(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), "create a socket"));
         return UniqueFd(sys(::ioctl(socket.get(), SIOCGSKNS), "open the network namespace of a socket"));
     }
@@ -112,9 +112,8 @@ std::span<const std::byte> bytesOf(const Found& found) {
 }
 
 /// Makes this process undumpable, and closes all descriptors that it doesn't need. Tasks in the entered user namespace
-/// may have CAP_SYS_PTRACE there, and some aren't frozen.
-/// A task can trace an undumpable process only if it has CAP_SYS_PTRACE in the user namespace in which that process
-/// called exec(2) (__ptrace_may_access(), kernel/ptrace.c).
+/// may have CAP_SYS_PTRACE there, and some of them aren't frozen. To trace an undumpable process, a task needs
+/// CAP_SYS_PTRACE in the user namespace in which that process called exec(2) (__ptrace_may_access(), kernel/ptrace.c).
 void clearOwnDumpable(std::span<const int> spaces, std::span<const int> needed, int channel) {
     sys(::prctl(PR_SET_DUMPABLE, 0), "keep others from tracing a process that enters namespaces");
     std::vector<int> spared(spaces.begin(), spaces.end());
@@ -124,7 +123,7 @@ void clearOwnDumpable(std::span<const int> spaces, std::span<const int> needed, 
 }
 
 /// Creates a child and returns only in the child, because setns(2) moves only later children into a pid namespace. The
-/// kernel kills the child when the caller ends. The caller exits with the child's status.
+/// kernel kills the child when the caller ends. The caller waits for the child and exits with the child's status.
 void continueInChild() {
     const pid_t child = sys(::fork(), "create a process in a pid namespace");
     if (child == 0) {
@@ -139,7 +138,7 @@ void continueInChild() {
 
 [[noreturn]] void openAndSend(std::span<const int> spaces, std::span<const int> needed,
                               const std::function<std::map<int, UniqueFd>()>& work, int channel) {
-    const NoOuterContexts reported;  // the parent adds the same contexts to the message
+    const NoOuterContexts reported;  // the parent adds its error contexts, which are the same, to the message
     setProcessTitle("open in namespaces");
     Found message;
     try {

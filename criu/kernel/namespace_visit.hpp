@@ -13,7 +13,7 @@
 
 namespace criu::kernel {
 
-/// Scope in which the calling thread is in another namespace. The same thread must destroy it.
+/// Scope in which the calling thread is in another namespace. The thread that creates the scope must also destroy it.
 class NamespaceVisit {
 public:
     /// `target` is a descriptor of the namespace. Throws Error.
@@ -22,7 +22,7 @@ public:
     NamespaceVisit(const NamespaceVisit&) = delete;
     NamespaceVisit& operator=(const NamespaceVisit&) = delete;
 
-    /// Runs `work` in the original namespace, and then returns to `target`, even if `work` throws.
+    /// Runs `work` in the original namespace, then returns to `target`, even if `work` throws.
     void inOriginalNamespace(const std::function<void()>& work) const;
 
 private:
@@ -38,25 +38,26 @@ void runInThread(const std::function<void()>& work);
 /// namespace. Throws Error.
 [[nodiscard]] UniqueFd foreignOwnerUserns(int space);
 
-/// Timeout for processes that criu creates in other namespaces. A task of such a namespace could stop the process.
+/// Timeout for processes that criu creates in other namespaces. Needed because a task of such a namespace could stop
+/// the process.
 inline constexpr std::chrono::seconds kHelperTimeout{60};
 
-/// Waits until the channel to a child process is readable, or closed at the other end. After the timeout `patience`, it
+/// Waits until the channel to a child process is readable, or is closed at the other end. After the timeout `patience`,
 /// kills the child and returns false.
 [[nodiscard]] bool waitForHelper(int channel, pid_t child, std::chrono::milliseconds patience = kHelperTimeout);
 
 /// Runs `work` in a child process that has entered the namespaces `spaces` in this order. Returns the descriptors that
-/// `work` opened.
-/// A child is necessary, because a multithreaded process can't enter a user namespace, and because only a new child can
-/// be in another pid namespace. The child keeps only the descriptors `spaces` and `needed`. Tasks in the entered
-/// namespaces can't trace the child.
-/// Rethrows exceptions of `work` as text. Kills the child and throws Error if the child doesn't reply within
-/// `patience`, because a privileged task in the namespaces may have stopped it.
+/// `work` has opened. Needs a child for two reasons: a multithreaded process can't enter a user namespace, and only a
+/// new child can be in another pid namespace.
+///
+/// The child keeps only the descriptors `spaces` and `needed`. Tasks in the entered namespaces can't trace the child.
+/// Rethrows exceptions of `work` as text. If the child doesn't reply within `patience`, kills it and throws Error,
+/// because a privileged task in the namespaces may have stopped it.
 [[nodiscard]] std::map<int, UniqueFd> openInNamespaces(std::span<const int> spaces, std::span<const int> needed,
                                                        const std::function<std::map<int, UniqueFd>()>& work,
                                                        std::chrono::milliseconds patience = kHelperTimeout);
 
-/// Opens the namespace of kind `kind` that the calling thread is in.
+/// Opens the namespace of this kind in which the calling thread is.
 [[nodiscard]] UniqueFd openOwnNamespace(NamespaceKind kind);
 
 }  // namespace criu::kernel

@@ -3,8 +3,9 @@
 
 #include <cstdint>
 
-/// Functions that set signals of the calling process by direct system calls. libc's functions can't change signals 32
-/// and 33, which libc's threads use, and they add a restorer to each action. Restored tasks must have neither effect.
+/// Functions that set signals of the calling process by direct system calls. libc's functions don't suffice: they can't
+/// change signals 32 and 33, because libc's threads use them, and they add a restorer to each action. Restored tasks
+/// must not have the actions or the restorer of libc.
 namespace criu::engine {
 
 constexpr std::uint64_t maskOf(int signal) {
@@ -17,7 +18,7 @@ void blockSignals(std::uint64_t mask);
 /// Gives all signals their default action.
 void resetSignalActions() noexcept;
 
-/// Ends the process with a status of waitpid(2). If a signal caused the status, the process dies of the same signal
+/// Ends the process with a given status of waitpid(2). If the status names a signal, the process dies of this signal
 /// without a core dump.
 [[noreturn]] void exitWithStatus(int status);
 

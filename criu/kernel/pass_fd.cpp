@@ -67,7 +67,7 @@ void sendMessage(int socket, std::span<const std::byte> bytes, int fd) {
     }
     constexpr useconds_t kPause = 1000;
     while (::sendmsg(socket, &envelope.header, MSG_NOSIGNAL) < 0) {
-        // ETOOMANYREFS: too many descriptors are in flight. criu retries until the receiver has received some of them.
+        // ETOOMANYREFS: too many descriptors are in flight. Tries again until the receiver has received some of them.
         if (errno != EINTR && errno != ETOOMANYREFS)
             failErrno("hand over fd {}", fd);
         ::usleep(kPause);

@@ -22,7 +22,7 @@ struct ReceivedMessage {
 
 /// Receives the next message. A received descriptor is close-on-exec. Throws Error.
 [[nodiscard]] ReceivedMessage receiveMessage(int socket, std::span<std::byte> bytes);
-/// Receives a copy of the next message, which stays in the queue.
+/// Receives a copy of the next message. The message itself stays in the queue.
 [[nodiscard]] ReceivedMessage peekMessage(int socket, std::span<std::byte> bytes);
 
 }  // namespace criu::kernel

@@ -36,8 +36,8 @@ ucred peerCredentialsOf(int socket) {
     return peer;
 }
 
-/// Reads the secret from the memory of the peer process. Uses the pid that the kernel reports (SO_PEERCRED), because a
-/// message could contain a false pid.
+/// Reads the secret from the memory of the peer process. Uses the pid that the kernel reports (SO_PEERCRED), because
+/// the peer could put a false pid into a message.
 Proof proofAt(int socket, std::uint64_t place) {
     Proof proof{};
     kernel::readMemory(peerCredentialsOf(socket).pid, place, proof);
@@ -83,7 +83,8 @@ bool PeerAuthentication::take() {
 }
 
 void listenAsCurrentProcess(int listener, int backlog) {
-    // listen(2) makes the kernel record the credentials of its caller (unix_listen() in net/unix/af_unix.c).
+    // Calls listen(2) again, because the kernel records the credentials of its caller (unix_listen() in
+    // net/unix/af_unix.c).
     sys(::listen(listener, backlog), "listen");
 }
 

@@ -4,17 +4,17 @@
 #include <array>
 #include <cstddef>
 
-/// Peer authentication between two criu processes that connect through an abstract socket. Any process of the network
-/// namespace can bind or connect to such a socket, and root of a container may have the same uid.
-/// So each process proves that it can read a random secret in the memory of the other process. The kernel allows this
-/// read only to processes that may trace the other process (ptrace(2)). A process that may trace criu may also trace
-/// the tree, so it gains nothing.
+/// Peer authentication between two criu processes that connect by an abstract socket. Any process of the network
+/// namespace can bind or connect to such a socket, and root of a container may have the same uid. So each process
+/// proves that it can read a random secret in the memory of the other process. The kernel allows this only to a process
+/// that may trace the other one (ptrace(2)). Such a process gains nothing by a false proof: if it may trace criu, it
+/// may trace the tree, too.
 namespace criu::engine {
 
 /// Random secret in the memory of one process.
 using Proof = std::array<std::byte, 16>;
 
-/// Listener's half of the authentication of one connection. Each connection needs one object, so that no connection
+/// Listener's part of the authentication of one connection. Each connection has its own object, so that no connection
 /// waits for another one.
 class PeerAuthentication {
 public:
@@ -22,8 +22,8 @@ public:
     explicit PeerAuthentication(int socket);
 
     /// Receives the next message of the peer. Returns true when the peer is authenticated. Throws Error if the
-    /// authentication failed or the peer closed the connection. The object must not move, because the peer reads its
-    /// memory.
+    /// authentication failed or the peer closed the connection. The object must stay at its address, because the peer
+    /// reads its memory.
     bool take();
 
 private:
@@ -32,7 +32,8 @@ private:
     bool greeted_ = false;
 };
 
-/// Makes the calling process the listener that the kernel reports to connecting peers (SO_PEERCRED). Throws Error.
+/// Makes the calling process the process that the kernel reports to connecting peers as the listener (SO_PEERCRED).
+/// Throws Error.
 void listenAsCurrentProcess(int listener, int backlog);
 
 enum class PeerAuthResult {
@@ -41,8 +42,8 @@ enum class PeerAuthResult {
     Gone,                 ///< the peer has closed the connection
 };
 
-/// Authenticates this process to a listener that called listenAsCurrentProcess(). Waits at most ten seconds, and leaves
-/// this receive timeout set on the socket. Throws Error, also if this process can't read the memory of the peer.
+/// Authenticates this process to a listener that has called listenAsCurrentProcess(). Waits at most ten seconds; the
+/// socket keeps this receive timeout. Throws Error, for instance if this process can't read the memory of the peer.
 [[nodiscard]] PeerAuthResult authenticateTo(int socket);
 
 }  // namespace criu::engine

@@ -11,11 +11,11 @@ namespace criu::engine {
 /// Pid file of one criu command. The destructor removes the file unless commit() was called.
 class PidFile {
 public:
-    /// Writes `pid` in decimal, without a newline, to a new file with mode 0600. Throws Error and leaves no new file if
-    /// the file exists or can't be written.
+    /// Writes `pid` in decimal, without a newline, to a new file with mode 0600. Throws Error if the file exists or
+    /// can't be written; then no new file remains.
     PidFile(const std::string& path, HostPid pid);
 
-    /// Keeps the file. The caller calls it when the restore has succeeded.
+    /// Keeps the file. Call it when the restore has succeeded.
     void commit() noexcept { name_.release(); }
 
 private:

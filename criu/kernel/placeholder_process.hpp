@@ -5,8 +5,8 @@
 
 namespace criu::kernel {
 
-/// Child process that does nothing, and exists only so that another object can refer to it. The destructor ends it; its
-/// end sends no SIGCHLD.
+/// Child process that does nothing, and exists only so that another object can refer to it. The destructor ends it,
+/// without a SIGCHLD.
 class PlaceholderProcess {
 public:
     /// `pid` is the pid of the new child (needs CAP_CHECKPOINT_RESTORE); with 0, the kernel chooses the pid. Throws

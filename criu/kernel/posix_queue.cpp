@@ -17,7 +17,7 @@ namespace {
 
 constexpr auto kMagic = 0x19800202;  // MQUEUE_MAGIC in the kernel's ipc/mqueue.c
 
-/// Reads "NAME:NUMBER" and the blanks after it.
+/// Reads "NAME:NUMBER" and the blanks that follow.
 template <typename Number>
 Number field(Scanner& scan, std::string_view name) {
     Number number{};
@@ -57,8 +57,8 @@ PosixQueueState readPosixQueueState(int queue) {
     const auto length = sys(::pread(queue, text.data(), text.size(), 0), "read what a POSIX message queue holds");
     Scanner scan(std::string_view(text.data(), static_cast<std::size_t>(length)));
     state.bytes = field<std::uint64_t>(scan, "QSIZE");
-    // All three numbers are 0 if no process is registered. NOTIFY_PID is 0 if criu's pid namespace doesn't contain the
-    // process. NOTIFY is 0 for SIGEV_SIGNAL, but SIGNO isn't.
+    // If no process is registered, all three numbers are 0. NOTIFY_PID alone is 0 if criu's pid namespace doesn't
+    // contain the process. NOTIFY alone is 0 for SIGEV_SIGNAL.
     const int how = field<int>(scan, "NOTIFY");
     const int signal = field<int>(scan, "SIGNO");
     const int process = field<int>(scan, "NOTIFY_PID");

@@ -17,8 +17,8 @@ struct PosixQueueState {
     bool notifies = false;    ///< true if a process is registered for notification of the next message (mq_notify(3))
 };
 
-/// Mounts the queues of the calling thread's IPC namespace, and attaches the mount to no path. Returns an invalid
-/// descriptor if the kernel lacks POSIX queues. Throws Error.
+/// Mounts the queues of the calling thread's IPC namespace, without attaching the mount. Returns an invalid descriptor
+/// if the kernel lacks POSIX queues. Throws Error.
 [[nodiscard]] UniqueFd mountPosixQueues();
 
 /// Returns true if a descriptor refers to a queue. An O_PATH descriptor suffices.

@@ -51,7 +51,8 @@ public:
     Actions& operator=(const Actions&) = delete;
 
     void put(const UniqueFd& file, int at) { ::posix_spawn_file_actions_adddup2(&actions_, file.get(), at); }
-    /// Closes all other descriptors in the program, because criu may have inherited some that aren't close-on-exec.
+    /// Closes all other descriptors in the program, because criu may have inherited descriptors that aren't
+    /// close-on-exec.
     void closeOthers() { ::posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1); }
     [[nodiscard]] const posix_spawn_file_actions_t* get() const noexcept { return &actions_; }
 
@@ -63,8 +64,8 @@ class Attributes {
 public:
     Attributes() {
         ::posix_spawnattr_init(&attributes_);
-        // Runs the program in a new process group, so that a signal to criu's group doesn't end a program that reverts
-        // changes. Blocked signals stay blocked.
+        // Runs the program in a new process group. If a signal to criu's group could end the program, criu couldn't
+        // revert changes by it. Blocked signals stay blocked.
         ::posix_spawnattr_setpgroup(&attributes_, 0);
         ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP);
     }
@@ -95,7 +96,8 @@ void watch(pid_t pid, const std::string& program, StopRequest& stop) {
             failErrno("wait for {}", program);
         if (events[1].revents == 0)
             continue;
-        ::kill(-pid, SIGKILL);  // the program leads its process group (Attributes), so this kills its children too
+        // Kills the children of the program, too, because the program leads its process group (Attributes).
+        ::kill(-pid, SIGKILL);
         (void)awaitEnd(pid, program);
         stop.throwIfRequested();
         return;
@@ -105,7 +107,7 @@ void watch(pid_t pid, const std::string& program, StopRequest& stop) {
 }  // namespace
 
 std::string findProgram(const std::string& name) {
-    // Searches $PATH last, because its value comes from the caller and may lack the administrators' folders.
+    // Searches $PATH last, because its value comes from the caller and may lack the administrators' directories.
     std::string folders(kProgramFolders);
     if (const char* const path = ::secure_getenv("PATH"))
         folders.append(":").append(path);

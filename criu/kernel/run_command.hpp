@@ -7,7 +7,7 @@
 
 #include "criu/base/stop_request.hpp"
 
-/// Functions that run external programs, which read or write kernel state. The programs run in the namespaces of the
+/// Functions that run external programs to read or write kernel state. The programs run in the namespaces of the
 /// calling thread.
 namespace criu::kernel {
 
@@ -16,9 +16,8 @@ namespace criu::kernel {
 [[nodiscard]] std::string findProgram(const std::string& name);
 
 /// Runs a program, writes `input` to its standard input, and returns its output. If the program fails, throws Error
-/// with the first line of its messages.
-/// A request to `stop` kills the program and throws Error. A caller that reverts changes passes nullptr, so that the
-/// program completes.
+/// with the first line of its messages. A request to `stop` kills the program and throws Error. With a null `stop`, the
+/// program always completes; needed for a caller that reverts changes.
 std::string runProgram(const std::string& program, std::vector<std::string> arguments, std::string_view input,
                        StopRequest* stop = nullptr);
 

@@ -19,15 +19,15 @@ SchedAttributes schedAttributes(pid_t tid) {
 }
 
 int niceValue(pid_t tid) {
-    // The system call returns 20 minus the nice value, so that no result is negative. glibc's wrapper would subtract it
-    // again.
+    // The result of the system call is 20 minus the nice value, because it must not be negative. glibc's wrapper would
+    // subtract it again.
     const long raw = sys(::syscall(SYS_getpriority, PRIO_PROCESS, tid), "get nice value of {}", tid);
     return static_cast<int>(20 - raw);
 }
 
 std::vector<std::uint64_t> cpuAffinity(pid_t tid) {
-    // The kernel requires a buffer for all CPUs that its configuration allows, and returns the number of bytes that it
-    // wrote.
+    // Buffer for all CPUs that the kernel's configuration allows, because the kernel requires this size. It returns the
+    // number of bytes that it has written.
     constexpr std::size_t mostWords = 1024;
     for (std::size_t words = 16; words <= mostWords; words *= 4) {
         std::vector<std::uint64_t> mask(words);

@@ -31,8 +31,8 @@ struct SchedAttributes {
     std::uint32_t utilMax = 0;
 };
 
-/// struct sched_attr of sched_setattr(2). A file can't include both <linux/sched/types.h>, which defines it, and
-/// <sched.h>.
+/// struct sched_attr of sched_setattr(2). Repeated here, because <linux/sched/types.h>, which defines it, can't be
+/// included together with <sched.h>.
 struct KernelSchedAttributes {
     std::uint32_t size;
     std::uint32_t policy;
@@ -49,7 +49,7 @@ static_assert(sizeof(KernelSchedAttributes) == 56);
 
 [[nodiscard]] SchedAttributes schedAttributes(pid_t tid);
 
-/// Returns the nice value, from -20 (highest priority) to 19. It exists for all scheduling policies.
+/// Returns the nice value, from -20 (highest priority) to 19. Tasks of all scheduling policies have one.
 [[nodiscard]] int niceValue(pid_t tid);
 
 /// Returns the CPU affinity mask: bit n%64 of word n/64 stands for CPU n. Bits of offline CPUs are never set.
@@ -61,7 +61,7 @@ static_assert(sizeof(KernelSchedAttributes) == 56);
 /// Counts the CPUs in the text of /sys/devices/system/cpu/online, such as "0-3,6\n". Throws Error.
 [[nodiscard]] std::size_t countCpus(std::string_view list);
 
-/// Robust futex list of a thread. criu needs ptrace access to read it, and the thread should be stopped.
+/// Robust futex list of a thread. To read it, criu needs ptrace access, and the thread should be stopped.
 struct RobustList {
     std::uint64_t head = 0;
     std::size_t length = 0;

@@ -11,7 +11,7 @@ namespace criu::kernel {
 /// thread.
 enum class IpcKind : std::uint8_t { Messages, Semaphores, SharedMemory };
 
-/// Returns "msg", "sem" or "shm", which begin the names of the kind's sysctl files.
+/// Returns "msg", "sem" or "shm". The names of the kind's sysctl files begin with this text.
 [[nodiscard]] std::string_view ipcName(IpcKind kind) noexcept;
 
 /// Returns the ids of all objects of a kind. Throws Error.

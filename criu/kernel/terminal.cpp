@@ -88,7 +88,7 @@ void writeLineSettings(int fd, const LineSettings& settings) {
     auto raw = toKernel<termios2>(settings);
     raw.c_ispeed = settings.inputSpeed;
     raw.c_ospeed = settings.outputSpeed;
-    // If the images contain no speed, criu sets B38400, because the speed 0 would hang up the line.
+    // If the images contain no speed, sets B38400, because the speed 0 would hang up the line.
     if ((raw.c_cflag & CBAUD) == BOTHER && raw.c_ospeed == 0)
         raw.c_cflag = (raw.c_cflag & ~tcflag_t{CBAUD}) | B38400;
     sys(control(fd, TCSETS2, &raw), "set up a terminal");
@@ -194,8 +194,8 @@ UniqueFd openControllingTerminal() {
 }
 
 int openSlaveOf(int master, int flags) {
-    // Passes O_LARGEFILE, because open(2) adds it and TIOCGPTPEER doesn't; the kernel shows it in the file flags.
-    // Doesn't pass O_CLOEXEC, because TIOCGPTPEER would keep it in the flags of the open file description.
+    // Passes O_LARGEFILE, because open(2) adds this flag but TIOCGPTPEER doesn't, and the kernel shows it in the file
+    // flags. Doesn't pass O_CLOEXEC, because TIOCGPTPEER would keep it in the flags of the open file description.
     const int fd = control(master, TIOCGPTPEER, (flags & ~O_CLOEXEC) | kLargeFile);
     if (fd >= 0 && (flags & O_CLOEXEC) != 0)
         ::fcntl(fd, F_SETFD, FD_CLOEXEC);

@@ -10,7 +10,7 @@
 
 #include "criu/base/unique_fd.hpp"
 
-/// Terminal ioctls (ioctl_tty(2), pty(7)). All functions leave their descriptors open. With the master of a
+/// Terminal ioctls (ioctl_tty(2), pty(7)). No function closes its descriptors. If `fd` is the master of a
 /// pseudoterminal, calls for line settings or window size act on the slave.
 namespace criu::kernel {
 
@@ -41,7 +41,7 @@ struct WindowSize {
     friend bool operator==(const WindowSize&, const WindowSize&) = default;
 };
 
-/// Reads the line settings; nullopt for a hung up terminal, which returns EIO for all calls.
+/// Reads the line settings. Returns nullopt for a hung up terminal, because all calls for it fail with EIO.
 [[nodiscard]] std::optional<LineSettings> readLineSettings(int fd);
 void writeLineSettings(int fd, const LineSettings& settings);
 
@@ -57,7 +57,7 @@ void writeWindowSize(int fd, const WindowSize& size);
 /// the device of the slave. For /dev/tty and /dev/console, it is the device of the underlying terminal.
 [[nodiscard]] dev_t terminalDevice(int fd);
 
-/// Returns the number N of the pseudoterminal /dev/pts/N that the master belongs to.
+/// Returns the number N of the pseudoterminal /dev/pts/N to which the master belongs.
 [[nodiscard]] unsigned ptyNumber(int master);
 
 /// Returns true if the pseudoterminal is locked, so that its slave can't be opened (unlockpt(3)).
@@ -77,16 +77,16 @@ void makeExclusive(int fd);
 /// Returns the number of readable bytes. In canonical mode, only bytes of complete lines count.
 [[nodiscard]] std::size_t waitingBytes(int fd);
 
-/// Makes the terminal the controlling terminal of the calling process, which must be a session leader without a
+/// Makes the terminal the controlling terminal of the calling process. The process must be a session leader without a
 /// terminal. Returns false if the terminal controls another session.
 [[nodiscard]] bool controlOwnSession(int fd);
 
-/// Makes `group` the foreground group of the terminal. `group` belongs to the session of the calling process, and the
-/// terminal controls this session. Returns false and sets errno on failure.
+/// Makes `group` the foreground group of the terminal. `group` must belong to the session of the calling process, and
+/// the terminal must control this session. Returns false and sets errno after a failure.
 [[nodiscard]] bool setForeground(int fd, pid_t group);
 
-/// Opens the controlling pseudoterminal of the caller's session by a path that other processes can also open. Returns
-/// an invalid descriptor if the session has none.
+/// Opens the controlling pseudoterminal of the caller's session by a path that other processes can open, too. Returns
+/// an invalid descriptor if the session has no controlling pseudoterminal.
 [[nodiscard]] UniqueFd openControllingTerminal();
 
 /// Opens the slave of a master without the path of the slave (TIOCGPTPEER, Linux 4.13). `flags` are those of open(2).

@@ -22,8 +22,8 @@ namespace {
 
 enum class Wish : std::uint32_t { OpenBelow, OpenAgain, OpenByHandle, SocketOption, PipeSize };
 
-/// Request to the thread of usernsd. The message also passes one end of a socket pair. The caller then sends the object
-/// of the call through this pair, and receives the answer from it.
+/// Request to the thread of usernsd. The message also passes one end of a socket pair. By this pair, the caller then
+/// sends the object of the call, and receives the answer.
 struct Request {
     Wish wish{};
     std::int32_t first = 0;
@@ -51,8 +51,8 @@ UniqueFd asFd(long result) {
     return UniqueFd(static_cast<int>(result));
 }
 
-/// Makes the requested system call. Returns the new descriptor, or an invalid descriptor if the call returns none.
-/// Returns nullopt and sets errno if the call fails.
+/// Makes the requested system call. Returns the new descriptor, or an invalid descriptor if the call creates none. If
+/// the call fails, returns nullopt and sets errno.
 std::optional<UniqueFd> fulfil(const Request& request, int object) {
     const auto opened = [](UniqueFd fd) { return fd ? std::optional(std::move(fd)) : std::nullopt; };
     const auto done = [](int result) { return result >= 0 ? std::optional<UniqueFd>(UniqueFd()) : std::nullopt; };
@@ -113,7 +113,7 @@ void serveAll(int channel) {
             if (received.size == sizeof(request) && received.fd)
                 answerOne(request, received.fd.get());
         } catch (const std::exception&) {
-            // Ignores the failure: if the caller has ended, no answer is needed. If it waits, it finds its channel
+            // Ignores the failure: a caller that has ended needs no answer, and a waiting caller finds its channel
             // closed.
             if (received.size == 0) {
                 ::shutdown(channel, SHUT_RDWR);
@@ -175,7 +175,7 @@ void Usernsd::inherit(FdStore& store) {
 }
 
 void Usernsd::serve() {
-    const SignalsBlocked blocked;  // signals are blocked in the new thread, so that the main thread handles them
+    const SignalsBlocked blocked;  // blocks signals in the new thread, so that the main thread handles them
     server_ = std::thread([channel = ours_.get()] { serveAll(channel); });
 }
 

@@ -11,9 +11,9 @@
 
 namespace criu::kernel {
 
-/// Caller, for processes in a user namespace, of system calls that the kernel allows only in the initial user
+/// Caller of system calls that the kernel allows only in the initial user namespace, for processes in another user
 /// namespace. criu creates the object and runs serve(). Restored processes inherit the object. All these processes may
-/// send requests, also from several threads at once.
+/// send requests, even from several threads at once.
 class Usernsd {
 public:
     Usernsd();
@@ -28,8 +28,8 @@ public:
     void serve();
     void stop() noexcept;
 
-    /// Calls open(2) for a path below `directory`, which acts as the root directory. Returns an invalid descriptor and
-    /// sets errno on failure.
+    /// Calls open(2) for a path below `directory`, which acts as the root directory. After a failure, returns an
+    /// invalid descriptor and sets errno.
     [[nodiscard]] UniqueFd openBelow(int directory, const std::string& path, int flags) const;
     /// Opens the file of the descriptor `fd` again, with `flags`.
     [[nodiscard]] UniqueFd openAgain(int fd, int flags) const;

@@ -7,8 +7,9 @@
 
 namespace criu::engine {
 
-/// Waits until every thread of the processes `pids` is stopped. Each process has received a stop signal, and criu's
-/// caller must find it stopped. Gives up after one second: a process may have ended, or may be in a frozen cgroup.
+/// Waits until every thread of the processes `pids` is stopped. Call it after sending a stop signal to each process,
+/// because criu's caller must find all of them stopped. Gives up after one second: a process may have ended, or may be
+/// in a frozen cgroup.
 void waitGroupStop(std::span<const HostPid> pids) noexcept;
 
 }  // namespace criu::engine

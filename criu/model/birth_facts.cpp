@@ -18,7 +18,7 @@ std::vector<BirthFacts> birthFacts(const ProcessTree& tree, const ShellJobSessio
         throw error;
     }
     std::vector<BirthFacts> facts;
-    // Threads that must exist before the children are created, by process.
+    // Threads that must exist before the children are created; the key is the process.
     std::unordered_map<TreePid, std::set<TreePid>> early;
     const auto isEarly = [&](const Task& parent, TreePid thread) {
         const auto [known, isNew] = early.try_emplace(parent.pid);

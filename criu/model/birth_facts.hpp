@@ -14,16 +14,16 @@ struct ShellJobSession {
     TreePid session;
     TreePid group;
 
-    /// Returns the ids for a tree in criu's pid namespace, where a TreePid is equal to the HostPid.
+    /// Returns the ids for a tree in criu's pid namespace. In this namespace, a TreePid equals the HostPid.
     static ShellJobSession sameNamespace(TreePid session, TreePid group) { return {session, group}; }
-    /// Returns the ids for a tree in a private pid namespace, where the kernel shows criu's session and group as 0
-    /// (pid_namespaces(7)). kExternalSession avoids a conflict with a process of the tree that has criu's session id as
-    /// pid.
+    /// Returns the ids for a tree in a private pid namespace. There, the kernel shows criu's session and group as 0
+    /// (pid_namespaces(7)). kExternalSession stands for criu's session, because criu's session id may be the pid of a
+    /// process in the tree.
     static ShellJobSession ownNamespace() { return {BirthPlan::kExternalSession, TreePid()}; }
 };
 
 /// Returns the input of the birth plan for a tree. If the root doesn't lead its session, the members of the root's
-/// session and group join `outer`. In this case, throws Error if `shellJob` is false.
+/// session and group join `outer`. Then throws Error unless `shellJob` is true.
 [[nodiscard]] std::vector<BirthFacts> birthFacts(const ProcessTree& tree, const ShellJobSession& outer, bool shellJob);
 
 }  // namespace criu::model

@@ -15,10 +15,11 @@ namespace {
 ///
 /// A process can enter a session only by birth from a member of the session (or by setsid(2)). The kernel reparents
 /// orphans only to an ancestor. If the parent of a process never was in the process' session, the process was
-/// reparented: it was born below the session's leader, which was below this parent.
-/// If the leader isn't below this parent now, the leader or one of its ancestors was reparented to a process further
-/// up. The planner first finds, for each process, the ancestor below which it must be born (`below_`). The necessary
-/// reparenting follows from this ancestor.
+/// reparented: it was born below the session's leader, and the leader was below this parent. If the leader isn't below
+/// this parent now, the leader or one of its ancestors was reparented to a process further up.
+///
+/// The planner first finds, for each process, the ancestor below which it must be born (`below_`). From this ancestor
+/// follows which processes must be reparented.
 class BirthPlanner {
 public:
     BirthPlanner(std::span<const BirthFacts> processes, TreePid outerSid) : outerSid_(outerSid) {
@@ -51,7 +52,7 @@ private:
         return births_.back();
     }
 
-    /// Returns the session of a planned process after its own setsid(2).
+    /// Returns the session in which a planned process is after its own setsid(2), if it makes this call.
     TreePid finalSession(TreePid pid) { return birth(pid).leadsSession ? pid : bornIn_.at(pid); }
 
     bool isInSession(TreePid pid, TreePid sid) { return finalSession(pid) == sid || bornIn_.at(pid) == sid; }
@@ -86,8 +87,8 @@ private:
         return found != facts_.end() && found->second.sid == pid;
     }
 
-    /// Returns the session into which a leader must be born, because it had children in that session before its
-    /// setsid(2). Returns 0 if any session is possible.
+    /// Returns the session into which a leader must be born: it had children in that session before its setsid(2).
+    /// Returns 0 if any session is possible.
     TreePid birthSession(TreePid leader) {
         if (const auto known = birthSessions_.find(leader); known != birthSessions_.end())
             return known->second;
@@ -123,8 +124,8 @@ private:
 
     bool entersSession(TreePid pid, TreePid sid) { return facts_.at(pid).sid == sid || wantedSession(pid) == sid; }
 
-    /// Ensures that a member of the process' session exists below its birth parent, because only a member can create
-    /// the process.
+    /// Ensures that a member of the process' session exists below the process' birth parent, because only a member can
+    /// create the process.
     void require(TreePid pid) {
         const TreePid sid = wantedSession(pid);
         const TreePid place = birthParent(pid);
@@ -140,8 +141,8 @@ private:
             below_[sid] = place;
             return;
         }
-        // The leader was once below this birth parent, together with the ancestors that were reparented with it. If the
-        // leader has ended, the process was below the birth parent of the leader's helper.
+        // Earlier, the leader was below this birth parent, together with the ancestors that were reparented with it. If
+        // the leader has ended, the process was below the birth parent of the leader's helper.
         const TreePid leaders = branchOf(sid, place);
         const TreePid others = branchOf(place, sid);
         if (!facts_.contains(sid) && leaders != sid && others > leaders && !isUnder(sid, others))
@@ -157,8 +158,8 @@ private:
         require(branch);
     }
 
-    /// Returns true if a descendant of `leader` began the session `sid`, in which `leader` has a child. In this case
-    /// the child was reparented to `leader`. If false, `leader` created the child before its own setsid(2).
+    /// Returns true if a descendant of `leader` began the session `sid`, in which `leader` has a child. The child was
+    /// then reparented to `leader`. If false, `leader` created the child itself, before its own setsid(2).
     bool isStartedByDescendant(TreePid sid, TreePid leader) {
         if (sid == outerSid_)
             return false;
@@ -169,7 +170,7 @@ private:
             if (parent && facts_.at(parent).sid == sid)
                 return false;
         }
-        return sid > leader;  // compares ids, because the kernel usually assigns pids in ascending order
+        return sid > leader;  // decides by the pids, because the kernel usually assigns them in ascending order
     }
 
     /// Plans a process of the images, after the processes on which its birth depends.
@@ -214,7 +215,8 @@ private:
         add(std::move(next), outerSid_);
     }
 
-    /// Plans the leader of session `sid`, or a helper if the leader has ended, before its member `member`.
+    /// Plans the leader of session `sid` before its member `member`. If the leader has ended, plans a helper in its
+    /// place.
     void ensureSession(TreePid sid, const Birth& member) {
         if (isPlanned(sid) || sid == outerSid_)
             return;
@@ -242,9 +244,9 @@ private:
             adopt(std::move(next), next.parent, sid);
     }
 
-    /// Finds a sibling that is in the session `sid`, and plans it as the process that clones `wanted` with
-    /// CLONE_PARENT. Returns false if no sibling is possible. `sameThread`: the sibling must be a child of the same
-    /// thread of the parent.
+    /// Finds a sibling of `wanted` that is in the session `sid`, and plans that the sibling clones `wanted` with
+    /// CLONE_PARENT. Returns false if there is no such sibling. `sameThread`: true if the sibling must be a child of
+    /// the same thread of the parent.
     bool placeBeside(const Birth& wanted, TreePid sid, bool sameThread) {
         for (std::size_t i = 0; i < births_.size(); ++i) {
             if (births_[i].parent != wanted.parent || births_[i].reparented ||
@@ -263,8 +265,8 @@ private:
         return false;
     }
 
-    /// Plans a process that is born below `below`, which is a descendant of its final parent. The kernel later
-    /// reparents it.
+    /// Plans that a process is born below `below`, which is a descendant of its final parent. The kernel later
+    /// reparents the process.
     void placeBelow(Birth next, TreePid below, TreePid sid) {
         if (sid && !isInSession(below, sid))
             ensureSession(sid, next);
@@ -290,7 +292,7 @@ private:
              sid);
     }
 
-    /// Returns true if `pid` is `ancestor`, or was created by `ancestor` or one of its descendants. It follows the
+    /// Returns true if `pid` is `ancestor`, or if `ancestor` or one of its descendants created it. Follows the
     /// creators, not the final parents.
     bool isBelow(TreePid pid, TreePid ancestor) {
         for (TreePid at = pid; at; at = creatorSession(at))
@@ -305,7 +307,7 @@ private:
         return who.reparented ? who.creator : who.parent;
     }
 
-    /// Adds a helper with any pid, which creates one child and ends.
+    /// Adds a helper that may have any pid. It creates one child and ends.
     TreePid addReparentHelper(TreePid member, TreePid sid) {
         Birth helper;
         lastSpare_ = TreePid(lastSpare_.value - 1);
@@ -317,8 +319,8 @@ private:
         return helper.pid;
     }
 
-    /// Adds a helper that has the pid of an ended session leader. It is a child of the thread `parentThread`, so that
-    /// its siblings by CLONE_PARENT are too.
+    /// Adds a helper that has the pid of an ended session leader. `parentThread`: parent of the helper. Siblings that
+    /// the helper creates by CLONE_PARENT become children of this thread, too.
     void addLeader(TreePid sid, TreePid parent, TreePid parentThread) {
         Birth helper;
         helper.pid = helper.pgid = sid;
@@ -337,7 +339,7 @@ private:
             return;
         const Birth& root = births_.front();
         if (!root.leadsSession && facts.sid == outerSid_ && facts_.at(root.pid).pgid == pgid)
-            return;  // the group of criu, which the root inherits together with criu's session
+            return;  // criu's group, which the root inherits together with criu's session
         for (TreePid pid = facts.pid; pid; pid = parentOf(pid)) {
             if (finalSession(pid) != facts.sid)
                 continue;

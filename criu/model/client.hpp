@@ -13,8 +13,9 @@ class PidFd;
 
 namespace criu::model {
 
-/// Client of a command, with its credentials: no command gives the client more privileges than it has. By default, it
-/// is the owner of criu, which started criu directly. The kernel then enforces criu's own privileges.
+/// Client of a command, with its credentials: no command gives the client more privileges than it has. By default, the
+/// client is the owner of criu, who has started criu directly. The kernel then enforces criu's own privileges.
+///
 /// The credentials are those at the time when the client connected. They come from its socket or a pidfd, never from
 /// its messages. In each capability set, bit N stands for capability N.
 struct Client {
@@ -24,7 +25,7 @@ struct Client {
     std::vector<gid_t> groups;       ///< supplementary groups
     std::uint64_t capabilities = 0;  ///< effective capabilities
     std::uint64_t boundingSet = 0;   ///< capabilities that the client can gain
-    /// Pidfd of the client's process, which stays correct if the kernel reuses the pid.
+    /// Pidfd of the client's process. It never refers to another process, even if the kernel reuses the pid.
     std::shared_ptr<const kernel::PidFd> process;
     /// Descriptor of the images directory that the client opened; -1 if it opened none. If a client only names a
     /// directory, criu opens it with criu's own privileges.

@@ -63,7 +63,7 @@ public:
             late_[file] = files_[file].late || std::any_of(needs_[file].begin(), needs_[file].end(),
                                                            [this](std::size_t needed) { return late_[needed]; });
         placeLate();
-        // The loop runs backwards, so that a file is placed before the files that it needs.
+        // Goes backwards, because a file must be placed before the files that it needs.
         for (auto file = order_.rbegin(); file != order_.rend(); ++file)
             if (!late_[*file])
                 place(*file);
@@ -142,9 +142,9 @@ private:
     }
 
     void placeLate() {
-        // Late files that need each other must have the same opener.
+        // Sets of late files that need each other. All files of a set must have the same opener.
         boost::disjoint_sets_with_storage<> sets(files_.size());
-        std::unordered_map<std::size_t, TreePid> sessions;  ///< session that the opener of a set must be in
+        std::unordered_map<std::size_t, TreePid> sessions;  ///< session in which the opener of a set must be
         std::unordered_map<std::size_t, TreePid> openers;
         for (const std::size_t file : order_)
             for (const std::size_t needed : needs_[file])
@@ -198,13 +198,13 @@ private:
         opening.controller = controllerOf(file);
         if (const auto session = files_[file].session; session && opening.controller == *session) {
             add(*session);
-            inherited = true;  // the leader must have the terminal when its session begins
+            inherited = true;  // the leader must have the terminal when its session begins, so opens it before
         }
         opening.stage = inherited ? FileStage::BeforeChildren : FileStage::AfterChildren;
     }
 
-    /// Returns the leader of the terminal's session; if the leader isn't in the tree, the root, which joins criu's
-    /// session.
+    /// Returns the leader of the terminal's session. If the leader isn't in the tree, returns the root, because the
+    /// root joins criu's session.
     [[nodiscard]] TreePid controllerOf(std::size_t file) const {
         const std::optional<TreePid> session = files_[file].session;
         if (!session)
@@ -221,8 +221,8 @@ private:
             opening.completer = users_[file].front();
             return;
         }
-        // No process has a descriptor of the file, because it is only in flight. The process that needs the file is its
-        // completer, and has the file already.
+        // The file is only in flight, so that no process has a descriptor of it. The completer is the process that
+        // needs the file, because this process has the file open.
         const FileOpening& user = openings_[neededBy_[file].front()];
         opening.completer = user.stage == FileStage::Late ? user.opener : user.completer;
     }

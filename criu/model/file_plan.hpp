@@ -18,8 +18,9 @@ namespace criu::model {
 
 /// Input of the file plan for one call of open(): one open file description, or several that the call creates together.
 struct FileFacts {
-    std::vector<FileId> ids;          ///< open file descriptions that the call creates
-    std::vector<FileId> needs;        ///< files that the same process must open before; the file's own ids are ignored
+    std::vector<FileId> ids;  ///< open file descriptions that the call creates
+    /// Files that the same process must open before this file; may contain the file's own ids, which are ignored.
+    std::vector<FileId> needs;
     bool late = false;                ///< true if the file can be opened only when all processes exist
     bool early = false;               ///< true if the opener should open the file before it creates children
     std::optional<TreePid> session;   ///< session that a terminal controls; unset for other files
@@ -47,14 +48,13 @@ struct FileOpening {
     TreePid opener;
     FileStage stage = FileStage::AfterChildren;
     TreePid completer;   ///< process that completes the file: its first user, or the first process that needs it
-    TreePid controller;  ///< process that makes a terminal control the session; 0 for other files
+    TreePid controller;  ///< process that makes the terminal the controlling terminal of the session; 0 for other files
 };
 
-/// File plan: defines which process opens which file. If a file has a single user, this process opens the file itself.
-/// If a file has several users, their nearest common creator opens the file before it creates them, and they inherit
-/// it.
-/// One user opens a late file, and all other users fetch the file from this process. The same holds for files that need
-/// a late file.
+/// File plan: determines which process opens which file. A file with a single user is opened by this user. A file with
+/// several users is opened by their nearest common creator before it creates them, so that they inherit the file. One
+/// user opens a late file, and all other users fetch the file from this process. Files that need a late file are opened
+/// in the same way.
 class FilePlan {
 public:
     /// Makes the plan. In `processes`, the root is first, and the users of one table have the order of the images.

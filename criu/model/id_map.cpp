@@ -123,8 +123,8 @@ std::optional<UserNsPosition> UserNsPosition::ofImage(const ImageDir& images, st
 }
 
 IdMap IdMap::seenFrom(const IdMap& above) const {
-    // Each extent lies in a single extent of the parent's map (map_write() in kernel/user_namespace.c). So a
-    // translation of the first id is enough.
+    // Translates only the first id of an extent, because each extent lies in a single extent of the parent's map
+    // (map_write() in kernel/user_namespace.c).
     IdMap map = *this;
     for (IdExtent& extent : map.users_)
         extent.outer = above.needInnerUid(extent.outer, "a user namespace");

@@ -38,13 +38,11 @@ struct UserNsPosition {
     static std::optional<UserNsPosition> ofImage(const ImageDir& images, std::uint32_t number);
 };
 
-/// Maps of uids and gids between two user namespaces. Inner ids are numbers of the tree's namespace, and outer ids are
-/// numbers of criu's namespace. Images and tasks use inner ids. Both are equal unless the tree has a private user
-/// namespace.
+/// Maps of uids and gids between two user namespaces. Inner ids are ids in the tree's namespace, and outer ids are ids
+/// in criu's namespace. Images and tasks use inner ids. If the tree has no private user namespace, both are equal.
 class IdMap {
 public:
-    /// Result for an id that the other namespace doesn't map. For chown(2) and setresuid(2), this number means "no
-    /// change".
+    /// Result for an id without a mapping. chown(2) and setresuid(2) don't change an id if they get this number.
     static constexpr std::uint32_t kNone = 0xffffffff;
     /// Id that the kernel shows for unmapped ids (kernel.overflowuid).
     static constexpr std::uint32_t kOverflow = 65534;
@@ -54,23 +52,23 @@ public:
     IdMap(std::vector<IdExtent> users, std::vector<IdExtent> groups, bool deniesSetgroups = false) noexcept
         : own_(true), deniesSetgroups_(deniesSetgroups), users_(std::move(users)), groups_(std::move(groups)) {}
 
-    /// Reads the map of a process in a user namespace below criu's user namespace.
+    /// Reads the map of a process that is in a user namespace below criu's.
     static IdMap ofProcess(const kernel::ProcPid& process);
-    /// Reads the map of namespace `number` from images. Throws Error.
-    /// Images of CRIU 4.2 don't show if setgroups(2) is denied. For such images, criu assumes a denial if the map has
-    /// only one gid: a user without privileges may have written the map, and the kernel requires that this user denies
-    /// setgroups(2) first (new_idmap_permitted()).
+    /// Reads the map of namespace `number` from images. Throws Error. Images of CRIU 4.2 don't show whether
+    /// setgroups(2) is denied. For such images, criu assumes a denial if the map has only one gid: a user without
+    /// privileges may have written this map, and the kernel requires that such a user denies setgroups(2) first
+    /// (new_idmap_permitted()).
     static IdMap ofImage(const ImageDir& images, std::uint32_t number);
-    /// Writes the map to images. `place` is the position of a nested user namespace; nullptr for other user namespaces.
+    /// Writes the map to images. `place`: position of a nested user namespace; nullptr for other user namespaces.
     void write(const ImageDir& images, std::uint32_t number, const UserNsPosition* place = nullptr) const;
 
-    /// Returns this map with the outer ids of another user namespace, which is between criu's namespace and this one.
-    /// `above` is the map of that namespace.
+    /// Returns this map with outer ids of another user namespace, which is between criu's namespace and this one.
+    /// `above`: map of that other namespace.
     [[nodiscard]] IdMap seenFrom(const IdMap& above) const;
 
     [[nodiscard]] bool isOwnNamespace() const noexcept { return own_; }
-    /// Returns true if processes of the namespace can't call setgroups(2). They then can't drop a group that restricts
-    /// them (user_namespaces(7), /proc/PID/setgroups).
+    /// Returns true if processes of the namespace can't call setgroups(2). So they can't leave a group that restricts
+    /// their access (user_namespaces(7), /proc/PID/setgroups).
     [[nodiscard]] bool deniesSetgroups() const noexcept { return deniesSetgroups_; }
 
     /// Translates an id; returns kNone if the id is unmapped.
@@ -88,8 +86,8 @@ public:
     [[nodiscard]] std::uint32_t seenUid(std::uint32_t outer) const noexcept;
     [[nodiscard]] std::uint32_t seenGid(std::uint32_t outer) const noexcept;
 
-    /// Returns the id of a restored process before it gets its own credentials: 0, or the first mapped id. Returns
-    /// kNone if the namespace maps no id.
+    /// Returns the id that a restored process has before it gets its dumped credentials: 0, or the first mapped id.
+    /// Returns kNone if the namespace maps no id.
     [[nodiscard]] std::uint32_t firstUid() const noexcept;
     [[nodiscard]] std::uint32_t firstGid() const noexcept;
 

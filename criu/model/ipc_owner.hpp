@@ -7,8 +7,8 @@
 #include "criu/model/id_map.hpp"
 #include "images/ipc-desc.fwd.hpp"
 
-/// Functions for owner, creator and mode of System V IPC objects. In images, shared memory, semaphores and messages
-/// have the same form for these.
+/// Functions for owner, creator and mode of System V IPC objects. Shared memory, semaphores and messages have the same
+/// fields for these in images.
 namespace criu::model {
 
 /// Returns key, owner, creator and mode in the form of images.

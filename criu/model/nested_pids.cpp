@@ -14,8 +14,8 @@ bool contains(const std::vector<TreePid>& all, TreePid one) {
     return std::find(all.begin(), all.end(), one) != all.end();
 }
 
-/// Returns true if a process is in its group from birth, because its creator led the group before or was also born into
-/// it. A process that leads no other group leaves the group of its birth only when all processes are born.
+/// Returns true if a process is in its group from birth: its creator led the group before, or was also born into it. A
+/// process that doesn't lead a group leaves the group of its birth only when all processes are born.
 bool isBornIntoGroup(const BirthPlan& plan, const Birth& born) {
     for (const Birth* at = &born; at->creator; at = &plan.of(at->creator)) {
         const Birth& creator = plan.of(at->creator);
@@ -89,7 +89,7 @@ TreePid NestedPids::firstOf(const Space& space) noexcept {
 }
 
 const NestedPids::Space* NestedPids::placeOf(const BirthPlan& plan, TreePid process) const {
-    // A helper without a chosen pid is in the pid namespace of its creator.
+    // A helper without a chosen pid isn't in the images; it is in the pid namespace of its creator.
     while (process < TreePid())
         process = plan.of(process).creator;
     return of(process);
@@ -101,8 +101,8 @@ bool NestedPids::isPutInside(const BirthPlan& plan, const Birth& birth) const {
     if (!birth.creator || place == ofCreator || isFirst(birth.pid) || birth.helper || birth.reparented ||
         birth.viaCloneParent)
         return false;
-    // Requires that the creator clones this process after its setsid(2). The creator waits for the first process of the
-    // namespace, and must create all its other children before.
+    // The creator must clone this process after its setsid(2). It then waits for the first process of the namespace,
+    // and must have created all its other children before.
     const Birth& creator = plan.of(birth.creator);
     if (!contains(creator.afterSession, birth.pid))
         return false;
@@ -115,7 +115,8 @@ bool NestedPids::isPutInside(const BirthPlan& plan, const Birth& birth) const {
 void NestedPids::require(const BirthPlan& plan) const {
     if (empty())
         return;
-    // Each namespace needs a first process: a creator that puts children into a namespace waits for it.
+    // Requires a first process in each namespace, because a creator that puts children into a namespace waits for this
+    // process.
     for (const auto& space : spaces_)
         if (const TreePid first = firstOf(*space); !first || of(first) != space.get() || plan.of(first).helper)
             fail("pid namespace {} has no first process", space->id);

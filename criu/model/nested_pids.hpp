@@ -19,7 +19,7 @@ struct NestedPidNs {
     std::uint32_t id;           ///< in a dump, the inode of the namespace; in a restore, its namespace id in images
     const NestedPidNs* parent;  ///< parent namespace; nullptr if the parent is the root's pid namespace
     unsigned depth;             ///< depth below the root's pid namespace; 1 for a child of it
-    std::unordered_map<TreePid, pid_t> numbers;  ///< pid in this namespace of each process that is visible in it
+    std::unordered_map<TreePid, pid_t> numbers;  ///< pids in this namespace; the key is a process that is visible in it
 };
 
 /// Nested pid namespaces, with the pids of processes, threads, process groups and sessions in them. A process in a
@@ -39,9 +39,9 @@ public:
     /// Adds a namespace. `parent` is nullptr for a child of the root's namespace. The returned reference is valid as
     /// long as this object.
     Space& add(std::uint32_t id, const Space* parent);
-    /// Stores the pid of a process in a namespace. Throws Error if the process has another pid there. The caller
-    /// ensures that pids are unique: in a dump they come from the kernel, and in a restore the reader of images checks
-    /// them.
+    /// Stores the pid of a process in a namespace. Throws Error if the process already has another pid there. The
+    /// caller ensures that pids are unique: in a dump, they come from the kernel; in a restore, the reader of images
+    /// checks them.
     void note(Space& space, TreePid who, pid_t number);
 
     /// Returns the deepest namespace in which a process is visible; nullptr for the root's namespace.
@@ -59,12 +59,11 @@ public:
 
     /// Throws Error that names a process if the kernel can't create the planned processes. Each namespace needs a first
     /// process. A process enters a namespace only by birth: from a member of the namespace, as its first process, or
-    /// from a namespace above.
-    /// A process can be born into a process group that its namespace doesn't see, but can't join such a group later.
+    /// from a namespace above. A process can be born into a process group that isn't visible in its namespace, but
+    /// can't join such a group later.
     void require(const BirthPlan& plan) const;
 
-    /// Returns true if the creator puts the process into a namespace below its own that already has processes
-    /// (setns(2)).
+    /// Returns true if the creator puts the process into a lower namespace that already has processes (setns(2)).
     [[nodiscard]] bool isPutInside(const BirthPlan& plan, const Birth& birth) const;
 
 private:

@@ -27,7 +27,7 @@ enum class CpuCap : std::uint32_t {
     Fpu = 1,    ///< this CPU must be able to restore the floating point state
     Cpu = 2,    ///< all CPU features must be equal
     Ins = 4,    ///< this CPU must have each instruction set of the images
-    Image = 8,  ///< the dump writes cpuinfo.img, and the restore compares it with this CPU
+    Image = 8,  ///< the dump writes cpuinfo.img, and the restore compares this image with its CPU
 };
 
 /// Set of CpuCap.
@@ -57,8 +57,8 @@ enum class CgroupMode : std::uint8_t {
     Strict,  ///< criu creates all cgroups, none of which may exist; it sets all properties
 };
 
-/// Method of the network lock, which drops packets of dumped connections from the dump to the restore. Without a lock,
-/// the kernel would reset these connections.
+/// Method of the network lock, which drops packets of dumped connections from the dump until the restore. Without a
+/// lock, the kernel would reset these connections.
 enum class NetworkLock : std::uint8_t { Iptables, Nftables, Skip };
 
 /// Method by which a pre-dump copies memory: vmsplice(2) in the task (Splice), or process_vm_readv(2) in criu (Read).
@@ -77,7 +77,8 @@ enum class FinalState : std::uint8_t {
     Running,  ///< the tasks run (--leave-running)
 };
 
-/// Type of an external resource: the images contain its name, and the user passes the resource to the restore.
+/// Type of an external resource. The images contain the name of the resource, and the user passes the resource to the
+/// restore.
 enum class ExternalType : std::uint8_t { Mount, Device, File, Pipe, Tty, Unix, Net, Pid, Veth, Macvlan, Netdev };
 
 /// Argument of --external, in the form TYPE[ID][:VALUE]. The meaning of ID and VALUE depends on the type and the
@@ -108,8 +109,8 @@ struct InheritFd {
     friend bool operator==(const InheritFd&, const InheritFd&) = default;
 };
 
-/// Argument of --inherit-fd debug[N]:TEXT: criu writes the text to descriptor `fd` when the restore begins. The text
-/// marks this time in an output stream.
+/// Argument of --inherit-fd debug[N]:TEXT: criu writes the text to descriptor `fd` when the restore begins. In an
+/// output stream, the text shows where the output of the restored tree begins.
 struct InheritMark {
     int fd = -1;
     std::string text;
@@ -155,7 +156,7 @@ enum class ImageIo : std::uint8_t {
 };
 
 /// Argument of --inet-map OLD=NEW: a range of addresses in the images, and the range that replaces it. criu replaces
-/// the first `bits` bits of an address; the other bits stay unchanged.
+/// the first `bits` bits of an address. The remaining bits stay unchanged.
 struct InetMapping {
     int family = 0;                       ///< AF_INET or AF_INET6
     std::array<std::uint32_t, 4> from{};  ///< network byte order; an AF_INET address uses the first word
@@ -180,8 +181,8 @@ struct GpuMapping {
     friend bool operator==(const GpuMapping&, const GpuMapping&) = default;
 };
 
-/// Values of all options of the command line, of configuration files and of a request. The form of the values is
-/// checked. The code that uses a value checks if files and processes exist. An option that wasn't given has its
+/// Values of all options of the command line, of configuration files and of a request. criu has checked the form of the
+/// values. The code that uses a value checks whether files and processes exist. An option that wasn't given has its
 /// default.
 struct Options {
     // Options for input and output:
@@ -247,7 +248,7 @@ struct Options {
     std::uint64_t ghostLimit = 1U << 20;  ///< maximal size of a ghost file in bytes
     bool ghostFiemap = true;
     bool linkRemap = false;
-    bool ghostLinks = false;  ///< true if the dump also stores the content of deleted files that have other links
+    bool ghostLinks = false;  ///< true if the dump also stores the content of deleted files that still have other links
     bool evasiveDevices = false;
     bool fileLocks = false;
     bool forceIrmap = false;
@@ -285,8 +286,8 @@ struct Options {
     bool tcpClose = false;
     bool extUnixSockets = false;
     std::vector<std::uint32_t> extUnixInodes;  ///< inodes that extUnixSockets applies to; empty for all sockets
-    /// Only for requests: inode of criu's end of the client's connection; 0 for none. A restore recreates the tree's
-    /// end of this connection, with the reply as waiting bytes.
+    /// Only for requests: inode of criu's end of the client's connection; 0 for none. A restore creates the tree's end
+    /// of this connection again, with the reply as waiting bytes.
     std::uint32_t serviceSocket = 0;
     std::vector<InetMapping> inetMap;        ///< the first mapping that matches an address applies
     std::optional<NetworkLock> networkLock;  ///< unset: iptables in a dump, and the value of the images in a restore
@@ -309,7 +310,8 @@ struct Options {
     std::optional<std::string> address;
     std::optional<std::uint16_t> port;  ///< unset: any free port
     int pageServerSocket = -1;
-    /// --connections to a page server; if greater than 1, this number of connections for content and one for control
+    /// --connections to a page server; if greater than 1, this is the number of connections for content, in addition to
+    /// the first one
     unsigned connections = 1;
     bool tls = false;
     bool tlsVerifyName = true;

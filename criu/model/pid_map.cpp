@@ -31,8 +31,7 @@ void PidMap::learnLevel(const kernel::ProcDir& proc, kernel::ProcBuffer& buffer)
     });
 }
 
-/// Returns the TreePid, which is one of the pids in the line NSpid. A process in a nested pid namespace has more pids
-/// in this line.
+/// Returns the TreePid: one of the pids in the line NSpid. A process in a nested pid namespace has more pids there.
 TreePid PidMap::inside(const kernel::TaskStatus& status) const {
     return TreePid(level_ < status.nsPid.size() ? status.nsPid[level_] : status.pid);
 }

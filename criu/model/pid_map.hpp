@@ -14,7 +14,7 @@ struct TaskStatus;
 
 namespace criu::engine {
 
-/// Map between TreePid and HostPid of restored processes. Both are equal unless the tree has a private pid namespace.
+/// Map between TreePid and HostPid of restored processes. If the tree has no private pid namespace, both are equal.
 class PidMap {
 public:
     PidMap() = default;
@@ -23,10 +23,10 @@ public:
 
     [[nodiscard]] bool isOwnNamespace() const noexcept { return static_cast<bool>(init_); }
 
-    /// Reads the pids of all descendants of the namespace's first process from `proc`, which is a /proc of criu's pid
-    /// namespace. It can miss a process that the kernel reparents at the same time.
+    /// Reads the pids of all descendants of the namespace's first process from `proc`, a /proc of criu's pid namespace.
+    /// May miss a process that the kernel reparents at the same time.
     void refresh(const kernel::ProcDir& proc = kernel::ProcDir());
-    /// Reads the pids of all processes of the system. It finds each process that lives during the whole call.
+    /// Reads the pids of all processes of the system. Finds each process that exists during the complete call.
     void refreshByAll();
 
     /// Returns the HostPid of a process; nullopt if no process has this TreePid.
@@ -34,8 +34,8 @@ public:
     /// Returns the HostPid of a process. Throws Error if no process has this TreePid.
     [[nodiscard]] HostPid outside(TreePid inside) const;
 
-    /// Returns the TreePid of a thread. The caller must have called refresh(). `process` is the /proc/PID directory of
-    /// the thread's process.
+    /// Returns the TreePid of a thread. Call it after refresh(). `process`: /proc/PID directory of the thread's
+    /// process.
     [[nodiscard]] TreePid insideOf(const kernel::ProcPid& process, HostPid tid) const;
 
 private:

@@ -21,9 +21,9 @@ namespace criu::model {
 
 class NestedPids;
 
-/// Extension of the inventory (InventoryEntry.extensions): some threads don't share their working directory, root and
-/// umask, or their semaphore undo values, with the leader of their process. CRIU 4.2 would give such threads the
-/// leader's values.
+/// Extension of the inventory (InventoryEntry.extensions): some threads don't share all objects with the leader of
+/// their process. These objects are the working directory, root and umask, or the semaphore undo values. CRIU 4.2 would
+/// give such threads the leader's values.
 inline constexpr const char* kUnsharedThreads = "unshared-threads";
 
 /// Values of task_core_entry.task_state in images.
@@ -53,7 +53,7 @@ struct FdTable {
 struct Task {
     TreePid pid;
     TreePid ppid;          ///< 0 for the root of the tree
-    TreePid parentThread;  ///< thread of the parent that has this process as child; 0 for the leader
+    TreePid parentThread;  ///< thread of the parent whose child this process is; 0 for the leader
     TreePid pgid;
     TreePid sid;
     TaskState state = TaskState::Alive;
@@ -79,7 +79,7 @@ struct ProcessTree {
     std::shared_ptr<const NestedPids> nestedPids;  ///< nullptr if the tree has no nested pid namespaces
 
     [[nodiscard]] Task& root() const { return *tasks.front(); }
-    /// Returns the nested pid namespaces. nested_pids.cpp contains the definition.
+    /// Returns the nested pid namespaces. Defined in nested_pids.cpp.
     [[nodiscard]] const NestedPids& nested() const noexcept;
 };
 

@@ -65,18 +65,18 @@ class StageListener {
 public:
     virtual ~StageListener() = default;
 
-    /// Handles a stage. Returns 0 to continue. Any other value, such as the exit status of a program, is an objection.
-    /// Throws Error if the notification fails or the user requests a stop.
+    /// Handles a stage. Returns 0 if the command may continue. Any other value, such as the exit status of a program,
+    /// is an objection. Throws Error if the notification fails or the user requests a stop.
     virtual int reached(const StageEvent& event) = 0;
 
-    /// Offers an orphan master that a restore created (Options::orphanPtsMaster), before criu resumes the tree. Returns
-    /// true if the listener has moved the descriptor out of `master`. Throws Error to fail the restore.
+    /// Offers an orphan master that a restore has created (Options::orphanPtsMaster), before criu resumes the tree.
+    /// Returns true if the listener has moved the descriptor out of `master`. If it throws Error, the restore fails.
     virtual bool takeOrphanMaster(UniqueFd& /*master*/) { return false; }
 
     /// Returns true if nameExternals() can return any resources.
     [[nodiscard]] virtual bool namesExternals() const noexcept { return false; }
-    /// Returns the names of external resources at the stage QueryExtFiles, in the form of arguments of --external.
-    /// Throws Error to fail the dump.
+    /// Returns the names of external resources, in the form of arguments of --external. Called at the stage
+    /// QueryExtFiles. If it throws Error, the dump fails.
     virtual std::vector<std::string> nameExternals() { return {}; }
 };
 
@@ -93,8 +93,8 @@ public:
     void setImagesDir(int fd) noexcept { imagesDir_ = fd; }
     void setPort(std::uint16_t port) noexcept { port_ = port; }
 
-    /// Notifies listeners until one objects, and returns its status; 0 if none objects. Always notifies all listeners
-    /// of NetworkUnlock, because at this stage they revert their actions. Rethrows exceptions of a listener.
+    /// Notifies listeners until one objects, and returns its status; 0 if none objects. At the stage NetworkUnlock,
+    /// always notifies all listeners, because they revert their actions there. Rethrows exceptions of a listener.
     int notify(Stage stage);
 
     /// Calls notify(), and throws Error if a listener objects.
@@ -114,7 +114,7 @@ private:
     std::uint16_t port_ = 0;
 };
 
-/// Throws Error if `status` isn't 0, which means that a listener objected.
+/// Throws Error if `status` isn't 0: a listener has objected.
 void requireConsent(Stage stage, int status);
 
 }  // namespace criu::model

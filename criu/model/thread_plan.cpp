@@ -12,8 +12,8 @@
 namespace criu::model {
 namespace {
 
-/// Planner of the creation of threads. It visits each set of objects from a set that has one object in common with it.
-/// The first thread of a set creates all other threads with the same set.
+/// Planner of the creation of threads. It visits the sets of objects in an order in which each set has one object in
+/// common with an earlier set. The first thread of a set creates all other threads with the same set.
 class ThreadPlanner {
 public:
     ThreadPlanner(std::span<const ThreadObjects> threads, const std::set<std::size_t>& early) : threads_(threads) {
@@ -30,7 +30,7 @@ public:
     }
 
     std::vector<ThreadBirth> run() {
-        // The set of the leader, whose objects have the number 0, comes first.
+        // Begins with the set of the leader, whose objects have the number 0.
         for (const auto& [first, members] : sets_) {
             begin(first, threads_.front());
             for (; next_ < order_.size(); ++next_)
@@ -107,8 +107,8 @@ std::vector<ThreadBirth> planThreads(std::span<const ThreadObjects> threads, con
 
 std::set<TreePid> earlyThreads(const Task& task) {
     std::set<TreePid> found;
-    // A process with another pid namespace for children enters it as its last step, and creates its threads before. So
-    // none of its threads is early.
+    // No thread is early if the process has another pid namespace for children: it enters this namespace as its last
+    // step, and creates its threads before.
     if (!task.alive() || !task.ids || (*task.ids)->has_pid_for_children_ns_id != 0)
         return found;
     std::set<TreePid> parents;

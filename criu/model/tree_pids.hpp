@@ -10,11 +10,11 @@ namespace criu::model {
 
 class NestedPids;
 
-/// Map from HostPid to TreePid of a frozen tree. criu runs in its own pid namespace, so system calls and /proc give it
-/// HostPids. Code that criu runs in a process of the tree gets TreePids, which the images contain.
+/// Map from HostPid to TreePid of a frozen tree. criu runs in its own pid namespace, so that system calls and /proc
+/// give it HostPids. Code that criu runs in a process of the tree gets TreePids; images contain these, too.
 class TreePids {
 public:
-    /// Makes the map for a tree in criu's pid namespace, where a TreePid is equal to the HostPid.
+    /// Makes the map for a tree in criu's pid namespace. In this namespace, a TreePid equals the HostPid.
     TreePids() = default;
     /// Makes an empty map for a tree in a private pid namespace.
     [[nodiscard]] static TreePids ofOwnNamespace();

@@ -30,8 +30,8 @@ public:
     [[nodiscard]] std::size_t descriptors() const override { return further_.descriptors(); }
     void prepare(kernel::FdStore& store, const Inherited& /*inherited*/) override { further_.prepare(store); }
 
-    /// Enters the cgroups before it creates a cgroup namespace, because the cgroups of the creator become the roots of
-    /// the namespace. CLONE_NEWCGROUP at birth would be too early.
+    /// Enters the cgroups before it creates a cgroup namespace, because the current cgroups of the creator become the
+    /// roots of the namespace. CLONE_NEWCGROUP at birth would be too early: a new process is still in criu's cgroups.
     void enterFirst(const FirstProcess& first) override {
         const std::uint32_t wanted = cgroup::setOf(first.task.core());
         const auto create = [&](std::uint32_t set) {
@@ -48,7 +48,8 @@ public:
     void completeThread(const model::Task& /*task*/) const override { further_.follow(); }
 
 private:
-    /// Returns the cgroup set of a process in a namespace. The cgroups of this set contain the roots of the namespace.
+    /// Returns the cgroup set of a process that was in the namespace. The roots of the namespace contain the cgroups of
+    /// this set.
     static std::uint32_t setOfMember(const model::ProcessTree& tree, std::uint32_t number) {
         for (const auto& task : tree.tasks)
             if (task->ids && numberOf(**task->ids, NamespaceKind::Cgroup) == number)

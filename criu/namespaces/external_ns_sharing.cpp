@@ -21,8 +21,8 @@ namespace {
 
 using kernel::NamespaceKind;
 
-/// Namespace kinds whose external sharing is checked here. Processes share no content by the other kinds, or other code
-/// checks them.
+/// Namespace kinds whose external sharing is checked here. For the other kinds, processes share no content, or other
+/// code makes the check.
 constexpr NamespaceKind kKindsShared[] = {NamespaceKind::Mount, NamespaceKind::Net, NamespaceKind::User,
                                           NamespaceKind::Uts, NamespaceKind::Ipc};
 
@@ -44,8 +44,8 @@ std::string describeProcess(pid_t pid) {
     return fmt::format("has process {} in it, too, which isn't part of the tree", pid);
 }
 
-/// Returns true if the process has ended, or if criu may not inspect it. criu may inspect every process that shares a
-/// namespace with the tree.
+/// Returns true if the process has ended, or if criu may not inspect it. Such a process shares no namespace with the
+/// tree, because criu may inspect every process that does.
 bool isGoneOrInaccessible(const Error& error) {
     return error.code() == ENOENT || error.code() == ESRCH || error.code() == EACCES || error.code() == EPERM;
 }

@@ -18,12 +18,12 @@ struct Options;
 
 namespace criu::namespaces {
 
-/// Existing namespaces that the restored tree joins (--join-ns). criu doesn't restore the images' content of these
-/// namespace kinds.
+/// Existing namespaces that the restored tree joins (--join-ns). For the kinds of these namespaces, criu doesn't
+/// restore the content of the images.
 class JoinedNamespaces {
 public:
-    /// Opens the namespaces. Throws Error if one doesn't exist, is of another kind, or can't be joined, or if a kind
-    /// occurs twice.
+    /// Opens the namespaces. Throws Error if a namespace doesn't exist, is of another kind than its option says, or
+    /// can't be joined. Throws Error if a kind occurs twice.
     explicit JoinedNamespaces(const model::Options& options);
 
     [[nodiscard]] bool has(kernel::NamespaceKind kind) const { return fds_.contains(kind); }

@@ -48,8 +48,8 @@ namespace criu::namespaces {
 struct SemaphoreSet;
 }
 
-/// Dump half of namespace kinds. The engine has a list of kinds (engine/namespace_kinds) and calls each function for
-/// all of them. Each kind is implemented in its own file.
+/// Dump half of namespace kinds. The engine has a list of namespace kinds (engine/namespace_kinds) and calls each
+/// function for all of them. Each namespace kind is implemented in its own file.
 namespace criu::namespaces {
 
 class NetworksDump;
@@ -72,22 +72,24 @@ struct SeenProcess {
 struct SeenTree {
     std::vector<SeenProcess> processes;  ///< all live processes; the root is the first
     std::set<HostPid> pids;              ///< pids of all processes, including zombies
-    /// Namespaces in which criu was started. For a kind in which the tree counts as being in criu's namespace
-    /// (criu_init.hpp), these are the tree's namespaces.
+    /// Namespaces in which criu was started. If the tree counts as being in criu's namespace of a kind (criu_init.hpp),
+    /// the element of this kind is the tree's namespace.
     kernel::NamespaceIds criu;
-    const model::NestedPids& nested;  ///< pid namespaces below the root's pid namespace
+    /// True if the tree is in a copy of criu's mount namespace, which counts as criu's mount namespace.
+    const model::NestedPids& nested;
     /// True if the tree is in a copy of criu's mount namespace, and counts as being in criu's.
     bool copiedMounts = false;
 
     [[nodiscard]] const SeenProcess& root() const { return processes.front(); }
 };
 
-/// Data about the tree's namespaces that differ from criu's. The constructors of kinds set the fields, and code that
-/// doesn't know the kinds reads them. It is complete after all kinds are constructed.
+/// Data about those namespaces of the tree that aren't criu's. The constructors of namespace kinds set the fields, and
+/// code that doesn't know the kinds reads them. The data is complete when all namespace kinds are constructed.
 struct DumpNsContext {
-    /// Translation of host uids and gids to those of the tree.
+    /// Id map between uids and gids of the host and of the tree.
     model::IdMap ids;
-    /// Returns the namespace id of the namespace that a process is in. Valid after all kinds are constructed.
+    /// Returns the namespace id of the namespace in which a process is. Valid after all namespace kinds are
+    /// constructed.
     std::function<std::uint32_t(kernel::NamespaceKind kind, HostPid process)> numberOf;
     /// Root directory of the tree's paths.
     files::TreeRoot root;
@@ -97,15 +99,15 @@ struct DumpNsContext {
     cgroup::CgroupDump* cgroups = nullptr;
     /// Returns the cgroup namespace in which a process of the tree sees cgroup paths.
     std::function<cgroup::CgroupNsView(HostPid)> cgroupViewOf = [](HostPid) { return cgroup::CgroupNsView{}; };
-    /// Returns the semaphore sets of a process' IPC namespace, to which the caller adds the undo values of the process.
+    /// Returns the semaphore sets of a process' IPC namespace. The caller adds the undo values of the process to them.
     /// Returns null if the process is in criu's IPC namespace.
     std::function<std::vector<SemaphoreSet>*(HostPid)> semaphoresOf = [](HostPid) { return nullptr; };
     /// POSIX message queues of the root's IPC namespace; null if the root is in criu's.
     PosixQueuesDump* posixQueues = nullptr;
     /// Image numbers of the contents of System V shared memory in the tree's IPC namespaces.
     std::vector<std::uint32_t> sharedMemory;
-    /// Namespace id of criu's IPC namespace if the tree is in it. The dump then contains the System V segments that the
-    /// tree has attached. 0: the tree has a private IPC namespace.
+    /// Namespace id of criu's IPC namespace if the tree is in it; the dump then contains the System V segments that the
+    /// tree has attached. 0 if the tree has a private IPC namespace.
     std::uint32_t systemV = 0;
 };
 
@@ -122,12 +124,12 @@ struct DumpInputs {
     const cgroup::Freezer* freezer;
     /// Properties of cgroups that criu dumps.
     const cgroup::PropertyTable& cgroupProperties;
-    /// takeMount() and takeLink() offer a mount or a network device to plugins. They return false if no plugin takes
-    /// it.
+    /// takeMount() and takeLink() offer a mount or a network device to plugins. They return false if no plugin wants to
+    /// dump it.
     std::function<bool(const std::string& mountPoint, int id)> takeMount;
     std::function<bool(const kernel::NetworkLink& link)> takeLink;
-    /// scriptsLock() and scriptsUnlock() notify action scripts of the network lock and unlock. scriptsUnlock() must be
-    /// called in criu's original namespaces, because the calling thread may run scripts.
+    /// scriptsLock() and scriptsUnlock() notify action scripts that the network is locked or unlocked. Call
+    /// scriptsUnlock() in the namespaces in which criu was started, because the calling thread may run scripts.
     std::function<void()> scriptsLock;
     std::function<void()> scriptsUnlock;
     DumpNsContext& nsContext;
@@ -142,11 +144,13 @@ struct DumpOutputs {
     std::vector<std::string>& extensions;
 };
 
-/// Dump of one kind of namespace. The constructor runs when the tree is frozen. It examines the namespaces, throws
-/// Error if one can't be dumped, and changes nothing.
-/// criu calls the functions in the order of their declarations; a kind overrides the functions that it needs. A
-/// destructor without release() means that the dump failed, and reverts all changes. A kind may have several namespaces
-/// in one tree, so namespace ids are queried by process.
+/// Dump of one kind of namespace. The constructor runs when the tree is frozen. It examines the namespaces, and throws
+/// Error if one can't be dumped. It changes nothing.
+///
+/// criu calls the functions in the order of their declarations; a namespace kind overrides the functions that it needs.
+/// If the destructor runs without release(), the dump has failed, and the destructor reverts all changes.
+///
+/// A tree may have several namespaces of a kind, so namespace ids are queried by process.
 class NamespaceDump {
 public:
     NamespaceDump(const NamespaceDump&) = delete;
@@ -161,8 +165,8 @@ public:
     [[nodiscard]] virtual std::uint32_t numberOf(HostPid /*process*/) const { return rootNumber(); }
     /// Sets other image fields about the namespaces of a process.
     virtual void describe(HostPid /*process*/, TaskKobjIdsEntry& /*ids*/) const {}
-    /// Returns the namespace id for the inode of a namespace, for descriptors of the namespace. Returns nullopt if a
-    /// restore couldn't open the namespace.
+    /// Returns the namespace id of the namespace with this inode, for a descriptor that refers to the namespace.
+    /// Returns nullopt if a restore couldn't open the namespace.
     [[nodiscard]] virtual std::optional<std::uint32_t> numberOfInode(std::uint32_t inode) const;
 
     /// Protects the namespaces from external events, such as packets. Called after all kinds are constructed and
@@ -172,12 +176,12 @@ public:
     /// Writes the images. Called after all processes, memory and files were dumped.
     virtual void write(const DumpOutputs& /*outputs*/) {}
 
-    /// Called when the images are complete, directly before criu kills the tree. Only here may a kind make changes in
-    /// the kernel that would harm the tree if criu died. If it throws Error, criu resumes the tree.
+    /// Called when the images are complete, directly before criu kills the tree. Changes in the kernel that would harm
+    /// the tree if criu died are allowed only here. If it throws Error, criu resumes the tree.
     virtual void prepareKill() {}
 
     /// Called when the images are complete. If the tree continues to run (FinalState::Running), reverts all changes.
-    /// For other states, keeps the changes that a restore needs. Throws Error.
+    /// For other final states, keeps the changes that a restore needs. Throws Error.
     virtual void release(model::FinalState /*state*/) {}
 
 protected:
@@ -186,7 +190,7 @@ protected:
     [[nodiscard]] const DumpInputs& inputs() const noexcept { return inputs_; }
     [[nodiscard]] std::uint32_t rootNumber() const { return inputs_.numbers.ofTree(kind_); }
 
-    /// Returns the inode of the user namespace in which the tree is restored: its private one, or criu's.
+    /// Returns the inode of the user namespace in which a restore creates the tree: the tree's private one, or criu's.
     [[nodiscard]] std::uint32_t usersOfTree() const;
 
     /// Throws Error if a process isn't in the root's namespace of this kind.

@@ -28,7 +28,8 @@ using files::FileOpener;
 using files::FileRestore;
 using files::OpenFd;
 
-/// Returns the kind's name "net" of a link "net:[4026531833]". Returns an empty text for other links.
+/// Returns the name of the namespace kind in a link, such as "net" for "net:[4026531833]". Returns an empty text for
+/// other links.
 std::string_view nameOf(std::string_view link) {
     const std::size_t colon = link.find(":[");
     return colon != std::string_view::npos && link.ends_with(']') ? link.substr(0, colon) : std::string_view{};
@@ -85,7 +86,8 @@ public:
     std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, FileRestore& restore) override {
         if (entry.nsf == nullptr)
             fail("file {} is a namespace file without data", entry.id);
-        // The file plan has chosen a process in this network namespace to open the file.
+        // Opens the namespace of this process: for a network namespace, the file plan has chosen a process that is in
+        // it.
         if (entry.nsf->ns_cflag == CLONE_NEWNET)
             return std::make_shared<RestoredNamespaceFile>(*entry.nsf, kernel::NamespaceKind::Net);
         for (const kernel::NamespaceKind kind : kNsIdOrder)

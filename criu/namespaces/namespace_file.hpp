@@ -5,7 +5,7 @@
 
 namespace criu::namespaces {
 
-/// Fd kind of files in /proc/PID/ns/, for namespaces that the tree is in. Files of other namespaces are refused.
+/// Fd kind of files in /proc/PID/ns/. Accepts only namespaces in which the tree is.
 std::unique_ptr<files::FileKindDump> makeNamespaceFileDump();
 std::unique_ptr<files::FileKindRestore> makeNamespaceFileRestore();
 

@@ -53,8 +53,8 @@ KindNsIds KindNsIds::ofAny(const RestoreInputs& inputs, kernel::NamespaceKind ki
         return {};
     KindNsIds numbers;
     numbers.own = ownNumberOf(inputs.outside, root.ids->get(), kind);
-    // If a nested user namespace owns the root's namespace, the root is created in criu's namespace and enters its own
-    // later. It is therefore treated as a non-root namespace.
+    // If a nested user namespace owns the root's namespace, criu creates the root in criu's namespace, and the root
+    // enters its own namespace later. So this code treats the root's namespace like a non-root namespace.
     if (inputs.nsContext.ownerOf(numbers.own) != nullptr)
         numbers.others.push_back(std::exchange(numbers.own, 0));
     const auto ofRoot = numberOf(**root.ids, kind);

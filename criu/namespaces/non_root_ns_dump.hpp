@@ -19,8 +19,8 @@ public:
         const SeenProcess* member;
     };
 
-    /// Assigns a namespace id to each namespace. Throws Error if a process is in criu's namespace and the root isn't,
-    /// or if CRIU 4.2 must be able to restore the images.
+    /// Assigns a namespace id to each namespace. Throws Error if the root has a private namespace but another process
+    /// is in criu's. Throws Error if the options demand images for CRIU 4.2.
     NonRootNsDump(kernel::NamespaceKind kind, const DumpInputs& inputs);
 
     [[nodiscard]] bool empty() const noexcept { return spaces_.empty(); }
@@ -30,7 +30,7 @@ public:
     /// Returns the namespace of a process, or null if the process is in the root's. Valid until the next add().
     [[nodiscard]] const Space* of(HostPid process) const;
 
-    /// Adds a namespace to which a process refers without being in it. Returns the namespace id.
+    /// Adds a namespace to which a process refers, although the process isn't in it. Returns the namespace id.
     std::uint32_t add(std::uint32_t inode, const SeenProcess& process);
 
     /// Adds an extension name to the inventory if there are non-root namespaces, so that CRIU 4.2 refuses the images.
@@ -51,8 +51,8 @@ public:
     [[nodiscard]] std::optional<std::uint32_t> numberOfInode(std::uint32_t inode) const override;
 
 protected:
-    /// Time at which a restored process enters its namespace. The file plan may let another process open a descriptor
-    /// of a namespace. This process opens its current namespace, which is the root's for AfterItsFiles.
+    /// Time at which a restored process enters its namespace. The file plan may let any process open a descriptor of a
+    /// namespace. That process opens the namespace in which it is at this time; with AfterItsFiles, this is the root's.
     enum class Enters { AfterItsFiles, BeforeItsFiles };
 
     NonRootNsKindDump(kernel::NamespaceKind kind, const DumpInputs& inputs, Enters enters)

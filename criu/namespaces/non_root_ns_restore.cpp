@@ -33,8 +33,8 @@ void put(const UniqueFd& made, const UniqueFd& place) {
     sys(::dup3(made.get(), place.get(), O_CLOEXEC), "hold a namespace");
 }
 
-/// Runs `work` in a temporary child process that shares the descriptor table. If `work` throws an exception, the
-/// function throws an Error with its text.
+/// Runs `work` in a temporary child process that shares the descriptor table. If `work` throws an exception, throws
+/// Error with the exception's text.
 void withSameFiles(const Work& work) {
     constexpr std::size_t kLongest = 1024;
     const Mapping shared = Mapping::anonymous(kLongest, MAP_SHARED);
@@ -44,7 +44,7 @@ void withSameFiles(const Work& work) {
     const auto child = static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof(args)));
     if (child == 0) {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-        const NoOuterContexts reported;  // the parent adds the contexts to the message
+        const NoOuterContexts reported;  // the parent adds its error contexts to the message
         try {
             work();
             ::_exit(0);
@@ -140,10 +140,12 @@ void NonRootNs::enter(const model::Task& task) const {
     const Space* const space = find(numberOf(**task.ids, kind_).value_or(0));
     const std::uint32_t number = space != nullptr ? space->number : 0;
     if (number == current_)
-        return;  // the process may lack the capabilities to enter its current namespace again, for example criu's
+        // Nothing to do, and the process may lack the capabilities to enter its current namespace (such as criu's)
+        // again.
+        return;
     const int target = space != nullptr ? space->fd.get() : ofFirst_.get();
     // If the descriptor still refers to the first process' namespace, no ancestor of this process has created the
-    // wanted namespace (see make()).
+    // wanted namespace yet (see make()).
     if (space != nullptr && kernel::namespaceInode(target) == kernel::namespaceInode(ofFirst_.get()))
         fail("{} namespace {} isn't there: the process that makes it isn't above this one",
              kernel::namespaceName(kind_), space->number);

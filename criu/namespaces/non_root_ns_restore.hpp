@@ -12,12 +12,13 @@
 
 namespace criu::namespaces {
 
-/// Creates a namespace that belongs to the nested user namespace `owner`. A child process enters the user namespace and
-/// calls `create`. Processes with capabilities in this user namespace must not be able to trace the caller.
+/// Creates a namespace that belongs to the nested user namespace `owner`. For this, a child process enters the user
+/// namespace and calls `create`. Processes with capabilities in this user namespace must not be able to trace the
+/// caller.
 [[nodiscard]] UniqueFd createInUserns(const UniqueFd& owner, kernel::NamespaceKind kind, const Work& create);
 
-/// Non-root namespaces of one kind in a restore. They are created from the first process' namespace, so they belong to
-/// its user namespace. Each process enters its namespace by an inherited descriptor.
+/// Non-root namespaces of one kind in a restore. The first process creates them, so that its user namespace owns them.
+/// Each process enters its namespace by an inherited descriptor.
 class NonRootNs {
 public:
     /// `numbers`: namespace ids without duplicates. `nsContext` returns their owners, and must outlive this object.
@@ -30,11 +31,13 @@ public:
     /// Reserves descriptor numbers for make(). Runs in the coordinator.
     void prepare(kernel::FdStore& store);
 
-    /// Creates the namespaces. Runs in the first process, when it is in its private namespace. A child process changes
-    /// from one namespace to the next, because the first process may lack the capabilities to return.
-    /// `create` moves the calling process into a new namespace for a namespace id. It returns false if another process
-    /// creates this namespace later; until then, the descriptor refers to the first process' namespace. For a namespace
-    /// of a nested user namespace, the process that calls `create` is in this user namespace, and has no descriptors.
+    /// Creates the namespaces. Runs in the first process, when this process is in its private namespace. A child
+    /// process changes from one namespace to the next, because the first process may lack the capabilities to return.
+    ///
+    /// `create`: moves the calling process into a new namespace with this namespace id. Returns false if another
+    /// process creates this namespace later; until then, the descriptor refers to the first process' namespace. If a
+    /// nested user namespace owns the namespace, the process that calls `create` is in this user namespace, and has no
+    /// descriptors.
     void make(const std::function<bool(std::uint32_t number)>& create);
     /// Sets the descriptor of a namespace for which `create` returned false. Called by the process that creates the
     /// namespace, before it creates processes that enter the namespace.
@@ -48,8 +51,8 @@ public:
 
     /// Moves a restored process from its creator's namespace to its own.
     void enter(const model::Task& task) const;
-    /// Moves another thread of the process to the namespace that enter() has entered. Needed for a thread that existed
-    /// before enter().
+    /// Moves another thread of the process into the namespace that enter() has entered. Needed for a thread that
+    /// existed before enter().
     void follow() const;
 
 private:
@@ -66,7 +69,7 @@ private:
     UniqueFd ofFirst_;
     /// Descriptor of the namespace that enter() entered in this process; -1 if it entered none.
     mutable int entered_ = -1;
-    /// Namespace id of the namespace that this process is in; 0 for the first process' namespace. Child processes
+    /// Namespace id of the namespace in which this process is; 0 for the first process' namespace. Child processes
     /// inherit the value.
     mutable std::uint32_t current_ = 0;
 };

@@ -10,10 +10,10 @@
 
 namespace criu::namespaces {
 
-/// Extension name in the inventory: processes are in several namespaces of a kind of which CRIU 4.2 can restore only
-/// one.
+/// Extension name in the inventory. It means that processes are in several namespaces of a kind, although CRIU 4.2 can
+/// restore only one.
 inline constexpr const char* kNonRootNsExtension = "further-namespaces";
-/// Extension name in the inventory: processes are in nested pid namespaces, and have pids in these.
+/// Extension name in the inventory. It means that processes are in nested pid namespaces, and so have additional pids.
 inline constexpr const char* kNestedPidNamespaces = "nested-pid-namespaces";
 
 /// Order in which kinds get namespace ids. The ids are unique over all kinds. Ids of criu's namespaces come first, and
@@ -24,7 +24,7 @@ inline constexpr kernel::NamespaceKind kNsIdOrder[] = {
     kernel::NamespaceKind::User, kernel::NamespaceKind::Cgroup,
 };
 
-/// Namespace ids that a dump assigns to criu's namespaces, and to namespaces of the tree that aren't criu's.
+/// Namespace ids that a dump assigns: to criu's namespaces, and to namespaces of the tree that aren't criu's.
 class ImageNsIds {
 public:
     /// `criu` and `root`: inodes of the namespaces of criu and of the root.
@@ -46,11 +46,11 @@ private:
     std::uint32_t others_ = 0;
 };
 
-/// Kinds for which the images show that the dumped tree had a private namespace.
+/// Namespace kinds of which the dumped tree had a private namespace, according to the images.
 class OwnNamespaces {
 public:
-    /// `outside` and `tree`: namespace ids of criu and of the tree. Old images have none; if one is null, no kind
-    /// counts as private.
+    /// `outside` and `tree`: namespace ids of criu and of the tree. Old images have none: if one of both is null, no
+    /// kind counts as private.
     OwnNamespaces(const TaskKobjIdsEntry* outside, const TaskKobjIdsEntry* tree) noexcept;
 
     [[nodiscard]] bool has(kernel::NamespaceKind kind) const { return own_.test(static_cast<std::size_t>(kind)); }

@@ -25,8 +25,8 @@ constexpr int kMptcp = 262;  // IPPROTO_MPTCP
 constexpr std::uint8_t kReadShut = 1;
 constexpr std::uint8_t kWriteShut = 2;
 
-/// Returns one address of a socket. SO_PEERNAME also knows the peer of a closed connection, which getpeername(2)
-/// doesn't.
+/// Returns the local address of a socket; with `peer`, the peer's address. Uses SO_PEERNAME, because it returns the
+/// peer even of a closed connection; getpeername(2) doesn't.
 InetEndpoint endOf(int fd, int family, bool peer) {
     SocketAddress address{};
     socklen_t size = family == AF_INET ? sizeof(address.v4) : sizeof(address.v6);  // SO_PEERNAME refuses a larger size
@@ -105,9 +105,9 @@ void refuseUnknown(const files::OpenFd& file, const InetType& type) {
     }
 }
 
-/// Copies a connection's descriptor for the time of the dump. The copy's number is above 1023, so that numbers below
-/// stay free: libraries that use select(2) can't handle larger numbers. Raises criu's soft limit of open files, since a
-/// tree may have many connections.
+/// Copies a connection's descriptor for the time of the dump. The copy's number is above 1023, because libraries that
+/// criu uses may need low numbers for select(2). Raises criu's soft limit of open files, because a tree may have many
+/// connections.
 UniqueFd heldCopy(int fd) {
     constexpr int kBeyondSelect = FD_SETSIZE;
     const auto copy = [fd] { return UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, kBeyondSelect)); };
@@ -147,7 +147,7 @@ bool hasAuthenticationKeys(int fd) {
 }
 
 /// Warns that the restored socket loses its error queue and its counter of SO_ZEROCOPY. criu can't read the error queue
-/// without removing its messages. The kernel doesn't show the counter.
+/// without removing messages from it, and the kernel doesn't show the counter.
 void warnOfErrorQueue(const files::OpenFd& file, const InetSkEntry& entry, Log& log) {
     const auto has = [](std::span<SkMoreOpt* const> options, int level, int name) {
         return std::ranges::any_of(options, [&](const SkMoreOpt* option) {
@@ -281,7 +281,7 @@ void InetDump::addPackets(const files::OpenFd& file, const InetType& type, InetS
     }
     out.state = info->state;
     setShutdown(out, info->shutdown);
-    if (out.dst_port == 0)  // a raw socket may be connected to an address without a port
+    if (out.dst_port == 0)  // no port: a raw socket may be connected to an address without a port
         std::copy_n(info->destination.begin(), out.n_dst_addr, out.dst_addr);
     if (info->receiveQueue != 0)
         dump.log().warn("Datagrams that wait in {} are dropped", file.describe());

@@ -27,11 +27,11 @@ public:
     InetDump(const InetDump&) = delete;
     InetDump& operator=(const InetDump&) = delete;
 
-    /// Fills those fields of the entry that getsockopt(2) and similar calls on the socket return. Several threads may
-    /// call this function at the same time.
+    /// Fills those fields of the entry whose values getsockopt(2) and similar calls on the socket return. Several
+    /// threads may call this function at the same time.
     InetSkEntry& prepare(const files::OpenFd& file, Arena& arena);
 
-    /// Fills the other fields of a prepared socket, except fields of TCP connections that change with each packet.
+    /// Fills the remaining fields of a prepared socket, except fields of TCP connections that change with each packet.
     void add(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump);
 
     /// Locks the network, and dumps the connections.
@@ -39,9 +39,9 @@ public:
 
     /// Ends repair mode of all connections and removes the network lock, so that the connections continue.
     void release() noexcept;
-    /// Makes the network lock permanent, and puts the sockets into repair mode, so that they send nothing when the
-    /// kernel closes them. The dump calls this right before it kills the tree. After an Error, release() lets the
-    /// connections continue.
+    /// Makes the network lock permanent. Puts the sockets into repair mode, so that they send nothing when the kernel
+    /// closes them. The dump calls this right before it kills the tree. After an Error, release() lets the connections
+    /// continue.
     void prepareKill();
     /// Keeps the network lock, and leaves the sockets in repair mode.
     void leaveLocked() noexcept;
@@ -52,7 +52,7 @@ private:
         UniqueFd socket;
         std::string shown;
         InetConnection ends;
-        bool alive = false;  ///< true if the connection wasn't closed when the dump first read its state
+        bool alive = false;  ///< true if the connection was open when the dump first read its state
     };
 
     const kernel::InetSocketInfo* find(const files::OpenFd& file, const InetType& type, std::uint32_t inode);

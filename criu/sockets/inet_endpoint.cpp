@@ -17,7 +17,7 @@ InetEndpoint InetEndpoint::fromImage(int family, std::span<const std::uint32_t> 
     end.port = static_cast<std::uint16_t>(port);
     if (family != AF_INET && family != AF_INET6)
         fail("a socket of family {} isn't one of the Internet", family);
-    // Very old images have four words also for an IPv4 address; the first word is the address.
+    // Very old images have four words for every address. The first word of an IPv4 address is then the address.
     if (words.size() < end.length() || words.size() > end.words.size())
         fail("an address of family {} has {} words", family, words.size());
     if (port != end.port)

@@ -42,12 +42,12 @@ struct InetEndpoint {
     /// True for an IPv6 address that is valid only on one link. The kernel needs a scope id (an interface) for such an
     /// address.
     [[nodiscard]] bool needsScope() const noexcept;
-    /// Returns 1.2.3.4 for ::ffff:1.2.3.4, because packets of such a socket contain the IPv4 address. Returns other
-    /// addresses unchanged.
+    /// Returns the address that packets of the socket contain. This is 1.2.3.4 for ::ffff:1.2.3.4, and the unchanged
+    /// address in other cases.
     [[nodiscard]] InetEndpoint unmapped() const noexcept;
 
-    /// Replaces the address as the first matching mapping of --inet-map says. A mapping of the IPv4 address 1.2.3.4
-    /// also applies to ::ffff:1.2.3.4.
+    /// Replaces the address according to the first mapping of --inet-map that matches it. A mapping of the IPv4 address
+    /// 1.2.3.4 also matches ::ffff:1.2.3.4.
     void replaceAddress(std::span<const model::InetMapping> mappings) noexcept;
 
     /// Writes address and port to `out`, and returns the number of bytes used. `scope`: scope id for an address that

@@ -90,8 +90,8 @@ public:
     }
 
 private:
-    /// Throws Error if --inet-map replaces an address of a connection to a peer outside of the tree. Such a peer still
-    /// uses the old address.
+    /// Throws Error if --inet-map replaces an address of a connection whose peer is outside of the tree: this peer
+    /// still uses the old address.
     void requirePeers() const {
         if (!mapped_)
             return;
@@ -110,7 +110,7 @@ private:
     }
 
     /// Ends repair mode of all connections. Several threads do this, because each call takes long: the kernel sends a
-    /// window probe.
+    /// window probe in it.
     void endRepairs(files::RestoredTree& tree) {
         constexpr std::size_t kJob = 32;
         constexpr unsigned kMostThreads = 4;
@@ -133,7 +133,7 @@ private:
                 pool->submit(end);
             else
                 end();
-            // Waits for the threads, which limits the number of open descriptors.
+            // Waits for the threads from time to time, so that not too many descriptors are open at the same time.
             if (pool && at / kJob % (std::size_t{4} * kMostThreads) == 0)
                 pool->wait();
         }
@@ -145,7 +145,8 @@ private:
     const AddressUpdate update_;
     bool mapped_ = false;  ///< true with --inet-map and without --tcp-close
     std::vector<std::shared_ptr<RestoredInet>> connections_;
-    /// Network namespace ids of the sockets in `connections_`, as far as the images contain them.
+    /// Ids of the network namespaces of the sockets in `connections_`. A socket without an id in the images has no
+    /// element.
     std::map<const RestoredInet*, std::uint32_t> networks_;
     std::map<std::uint16_t, std::shared_ptr<RestoredInet>> listeners_;
 };

@@ -96,8 +96,8 @@ void RestoredInet::open(files::FileOpener& opener) {
     restoreDevice(socket.get(), *entry_.opts);
     restoreEarlyInetOptions(socket.get(), entry_, opener.log());
     const std::uint32_t device = deviceOf(entry_);
-    // Several sockets may have the same address. bind(2) then requires SO_REUSEADDR for all of them, or SO_REUSEPORT
-    // for several listeners (socket(7)). complete() sets both options to the dumped values.
+    // Several dumped sockets may have the same address. bind(2) then requires SO_REUSEADDR for all of them, or
+    // SO_REUSEPORT for several listeners (socket(7)). complete() later sets both options to the dumped values.
     setFlag(socket.get(), SO_REUSEADDR, 1, "SO_REUSEADDR");
     if (portShared_ || (entry_.opts->has_so_reuseport != 0 && entry_.opts->so_reuseport != 0))
         setFlag(socket.get(), SO_REUSEPORT, 1, "SO_REUSEPORT");
@@ -105,8 +105,8 @@ void RestoredInet::open(files::FileOpener& opener) {
         openConnection(socket.get(), device, opener);
     else
         openOther(socket.get(), device, opener);
-    // Ends repair mode of a socket in flight, because later no process has a descriptor for the socket. The kernel
-    // sends no window probe: a peer in the tree may not exist yet.
+    // Ends repair mode of a socket in flight here, because later no process has a descriptor of it. Sends no window
+    // probe, because a peer in the tree may not exist yet.
     if (isInRepair() && !opener.isHeld(id())) {
         leaveRepairQuietly(socket.get());
         restoreReuse(socket.get());
@@ -116,7 +116,7 @@ void RestoredInet::open(files::FileOpener& opener) {
 
 void RestoredInet::openConnection(int socket, std::uint32_t device, files::FileOpener& opener) const {
     if (tcpClose_) {
-        ::shutdown(socket, SHUT_RDWR);  // has an effect although the call fails: the socket isn't connected
+        ::shutdown(socket, SHUT_RDWR);  // shuts the socket down although the call fails: the socket isn't connected
         return finishOpen(socket, opener);
     }
     sys(::fcntl(socket, F_SETFL, O_NONBLOCK), "make a socket non-blocking");
@@ -127,8 +127,8 @@ void RestoredInet::openConnection(int socket, std::uint32_t device, files::FileO
         stream.finish(socket);
 }
 
-/// Restores a connection. If this fails for a closed connection without unread data, returns false. The caller then
-/// restores a closed socket without addresses.
+/// Restores a connection. Returns false if the restore of a closed connection without unread data fails. The caller
+/// then restores a closed socket without addresses.
 bool RestoredInet::tryConnect(TcpStreamRestore& stream, int socket, std::uint32_t device,
                               files::FileOpener& opener) const {
     try {
@@ -145,7 +145,7 @@ bool RestoredInet::tryConnect(TcpStreamRestore& stream, int socket, std::uint32_
 }
 
 void RestoredInet::openOther(int socket, std::uint32_t device, files::FileOpener& opener) const {
-    // Only raw sockets can have an address without a port.
+    // Without a port, only raw sockets can have an address.
     if (ends_.local.port != 0 || (entry_.type == SOCK_RAW && !ends_.local.isAny()))
         bind(socket, device);
     if (state_ == TcpState::Listen)
@@ -160,17 +160,17 @@ void RestoredInet::openOther(int socket, std::uint32_t device, files::FileOpener
     finishOpen(socket, opener);
 }
 
-/// Destroys TIME_WAIT connections at the port, and retries bind(2). The kernel keeps closed connections of a listener
-/// in TIME_WAIT for a minute. Each of them that had no SO_REUSEADDR blocks the port for new sockets.
+/// Destroys TIME_WAIT connections at the port, and repeats bind(2). The kernel keeps closed connections of a listener
+/// in TIME_WAIT for a minute. If such a connection didn't have SO_REUSEADDR, it blocks the port for new sockets.
 bool RestoredInet::bindAfterClosed(int socket, const SocketAddress& address, socklen_t length) const {
-    // An IPv6 socket may have had IPv4 connections, so both families are searched.
+    // Searches both families, because an IPv6 socket may have had IPv4 connections.
     const std::size_t forgotten = kernel::destroyClosedConnections(AF_INET6, ends_.local.port) +
                                   kernel::destroyClosedConnections(AF_INET, ends_.local.port);
     return forgotten != 0 && ::bind(socket, &address.generic, length) == 0;
 }
 
-/// Binds to the address even if no interface has the address yet (IP_FREEBIND). Without IP_FREEBIND, the kernel refuses
-/// a new IPv6 address until duplicate address detection (RFC 4862) ends.
+/// Binds to the address even if no interface has it yet (IP_FREEBIND). Without IP_FREEBIND, the kernel refuses a new
+/// IPv6 address until duplicate address detection (RFC 4862) has ended.
 void RestoredInet::bind(int socket, std::uint32_t device) const {
     const int freely = 1;
     sys(::setsockopt(socket, IPPROTO_IP, IP_FREEBIND, &freely, sizeof(freely)) == 0 || errno == ENOPROTOOPT ? 0 : -1,
@@ -199,7 +199,8 @@ void RestoredInet::finishOpen(int socket, files::FileOpener& opener) const {
     options.has_so_reuseport = 0;
     restoreSocketOptions(socket, options, opener.log(), opener.usernsd());
     if (entry_.has_shutdown != 0 && entry_.shutdown != SK_SHUTDOWN__NONE)
-        ::shutdown(socket, howOf(entry_.shutdown));  // has an effect although it fails without a connection
+        // Shuts the socket down although the call fails without a connection.
+        ::shutdown(socket, howOf(entry_.shutdown));
     sys(::fcntl(socket, F_SETFL, static_cast<int>(entry_.flags)), "set flags {:#o} of a socket", entry_.flags);
 }
 
@@ -212,7 +213,7 @@ void RestoredInet::restoreReuse(int socket) const {
 
 void RestoredInet::complete(files::PlacedFiles& files) {
     const int socket = files.find(id());
-    if (socket >= 0 && !isInRepair() && !given_)  // SO_REUSEADDR would be lost when repair mode ends
+    if (socket >= 0 && !isInRepair() && !given_)  // a connection must wait: the end of repair mode changes SO_REUSEADDR
         restoreReuse(socket);
 }
 

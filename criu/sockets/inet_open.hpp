@@ -27,10 +27,10 @@ public:
     [[nodiscard]] const FownEntry* owner(FileId) const override { return entry_.fown; }
 
     [[nodiscard]] FileId id() const noexcept { return FileId{entry_.id}; }
-    /// True for a TCP connection. The network lock has dropped its packets since the dump.
+    /// True for a TCP connection. Since the dump, the network lock drops packets of connections.
     [[nodiscard]] bool isConnection() const noexcept { return isTcp() && ends_.remote.port != 0; }
     [[nodiscard]] const InetConnection& ends() const noexcept { return ends_; }
-    /// Returns both ends with their dumped addresses. The rules of the network lock have these addresses.
+    /// Returns both ends with their dumped addresses, because the rules of the network lock contain these addresses.
     [[nodiscard]] const InetConnection& dumpedEnds() const noexcept { return dumpedEnds_; }
     /// True for a TCP socket that listens at a port.
     [[nodiscard]] bool listens() const noexcept { return isTcp() && state_ == TcpState::Listen; }

@@ -20,7 +20,7 @@
 namespace criu::sockets {
 namespace {
 
-// Numbers of options that the headers of some systems or of the C library don't have.
+// Numbers of options that the headers of some kernels or C libraries lack.
 constexpr int kIpRecvErrorRfc4884 = 26;
 constexpr int kIpLocalPortRange = 51;
 constexpr int kIpv6RecvErrorRfc4884 = 31;
@@ -38,11 +38,11 @@ constexpr int kUdpLiteReceiveCoverage = 11;
 constexpr int kRawIcmpFilter = 1;
 constexpr int kIpv6FreeBind = 78;
 
-/// Bits for the types of sockets that have an option.
+/// Bits that describe which types of sockets have an option.
 enum Has : unsigned {
     V4 = 1,          ///< IPv4
     V6 = 2,          ///< IPv6
-    Dual = V4 | V6,  ///< IPv4 option that IPv6 sockets except raw sockets also have, for IPv4 packets
+    Dual = V4 | V6,  ///< IPv4 option that IPv6 sockets, except raw sockets, also have for their IPv4 packets
     Tcp = 4,
     Udp = 8,
     UdpLite = 16,
@@ -55,9 +55,8 @@ enum Has : unsigned {
 enum class When : std::uint8_t {
     Late,
     Early,         ///< set before the socket gets an address
-    NotConnected,  ///< set before the socket gets an address, but not for connections: getsockopt(2) returns another
-                   ///< value for them
-    Lowered,       ///< set only for connections, and only if the restored socket has a higher value
+    NotConnected,  ///< like Early, but not for connections: getsockopt(2) returns a different value for a connection
+    Lowered,       ///< set only for connections, and only if the value of the restored socket is higher
 };
 
 struct Row {
@@ -93,7 +92,8 @@ constexpr Row kRows[] = {
     {"IP_MULTICAST_LOOP", IPPROTO_IP, IP_MULTICAST_LOOP, Dual | All},
     {"IP_MULTICAST_ALL", IPPROTO_IP, IP_MULTICAST_ALL, Dual | All},
     {"IP_ROUTER_ALERT", IPPROTO_IP, IP_ROUTER_ALERT, V4 | Raw},
-    // IP_TOS, IP_TTL and IP_PKTINFO only for IPv6 sockets: images have fields for these options of IPv4 sockets.
+    // IP_TOS, IP_TTL and IP_PKTINFO are here only for IPv6 sockets: for IPv4 sockets, images have separate fields for
+    // them.
     {"IP_TOS", IPPROTO_IP, IP_TOS, V6 | All},
     {"IP_TTL", IPPROTO_IP, IP_TTL, V6 | All},
     {"IP_PKTINFO", IPPROTO_IP, IP_PKTINFO, V6 | All},
@@ -127,7 +127,7 @@ constexpr Row kRows[] = {
     {"IPV6_ADDR_PREFERENCES", IPPROTO_IPV6, IPV6_ADDR_PREFERENCES, V6 | All},
     {"IPV6_MINHOPCOUNT", IPPROTO_IPV6, IPV6_MINHOPCOUNT, V6 | All},
 
-    // getsockopt(2) returns only whether the value is 0, not the value.
+    // The image has only 0 or another number, because getsockopt(2) doesn't return the value itself.
     {"IPV6_ROUTER_ALERT", IPPROTO_IPV6, IPV6_ROUTER_ALERT, V6 | Raw},
     {"IPV6_ROUTER_ALERT_ISOLATE", IPPROTO_IPV6, kIpv6RouterAlertIsolate, V6 | All},
     {"IPV6_2292PKTINFO", IPPROTO_IPV6, IPV6_2292PKTINFO, V6 | All},
@@ -135,21 +135,21 @@ constexpr Row kRows[] = {
     {"IPV6_2292DSTOPTS", IPPROTO_IPV6, IPV6_2292DSTOPTS, V6 | All},
     {"IPV6_2292RTHDR", IPPROTO_IPV6, IPV6_2292RTHDR, V6 | All},
     {"IPV6_2292HOPLIMIT", IPPROTO_IPV6, IPV6_2292HOPLIMIT, V6 | All},
-    {"IPV6_RTHDR", IPPROTO_IPV6, IPV6_RTHDR, V6 | All},  // comes before the following options, which require it
+    {"IPV6_RTHDR", IPPROTO_IPV6, IPV6_RTHDR, V6 | All},  // must be before the options below, because they require it
     {"IPV6_HOPOPTS", IPPROTO_IPV6, IPV6_HOPOPTS, V6 | All},
     {"IPV6_RTHDRDSTOPTS", IPPROTO_IPV6, IPV6_RTHDRDSTOPTS, V6 | All},
     {"IPV6_DSTOPTS", IPPROTO_IPV6, IPV6_DSTOPTS, V6 | All},
 
     {"TCP_MAXSEG", IPPROTO_TCP, TCP_MAXSEG, Dual | Tcp, When::NotConnected},
     {"TCP_WINDOW_CLAMP", IPPROTO_TCP, TCP_WINDOW_CLAMP, Dual | Tcp, When::NotConnected},
-    // Connections: the kernel chooses the window clamp of a new connection, and raises it when the receive buffer
-    // grows.
+    // For connections, because the kernel chooses the window clamp of a new connection, and raises it when the receive
+    // buffer grows.
     {"TCP_WINDOW_CLAMP", IPPROTO_TCP, TCP_WINDOW_CLAMP, Dual | Tcp, When::Lowered},
     {"TCP_SAVE_SYN", IPPROTO_TCP, TCP_SAVE_SYN, Dual | Tcp, When::Early},
     {"TCP_FASTOPEN_CONNECT", IPPROTO_TCP, TCP_FASTOPEN_CONNECT, Dual | Tcp, When::NotConnected},
     {"TCP_FASTOPEN", IPPROTO_TCP, TCP_FASTOPEN, Dual | Tcp, When::NotConnected},
     {"TCP_FASTOPEN_KEY", IPPROTO_TCP, TCP_FASTOPEN_KEY, Dual | Tcp, When::NotConnected},
-    // A connection has the value of its listener. The kernel refuses to set the option on a connection.
+    // Early, because the kernel refuses to set the option on a connection. A connection gets the value of its listener.
     {"TCP_FASTOPEN_NO_COOKIE", IPPROTO_TCP, TCP_FASTOPEN_NO_COOKIE, Dual | Tcp, When::Early},
     {"TCP_CONGESTION", IPPROTO_TCP, TCP_CONGESTION, Dual | Tcp},
     {"TCP_SYNCNT", IPPROTO_TCP, TCP_SYNCNT, Dual | Tcp},
@@ -213,7 +213,7 @@ std::optional<std::vector<std::byte>> read(int socket, const Row& row) {
     if (::getsockopt(socket, row.level, row.option, value.data(), &size) == 0)
         return std::vector<std::byte>(value.begin(), value.begin() + size);
     if (errno == ENOPROTOOPT || errno == EOPNOTSUPP || errno == ENOTCONN || errno == EINVAL)
-        return std::nullopt;  // this kernel doesn't have the option, or sockets in this state don't
+        return std::nullopt;  // this kernel doesn't have the option, or a socket in this state has no value
     failErrno("read socket option {}", row.name);
 }
 
@@ -239,7 +239,7 @@ void readRaw(int socket, const InetType& type, IpOptsEntry& out, Arena& arena) {
     const bool v6 = type.family == AF_INET6;
     auto& raw = *arena.make<IpOptsRawEntry>();
     out.raw = &raw;
-    // Always stored, because the default of IPPROTO_RAW sockets is 1.
+    // Always stored, even the value 0: the default of IPPROTO_RAW sockets is 1.
     raw.has_hdrincl = 1;
     raw.hdrincl = (v6 ? readInt(socket, IPPROTO_IPV6, IPV6_HDRINCL, "IPV6_HDRINCL")
                       : readInt(socket, IPPROTO_IP, IP_HDRINCL, "IP_HDRINCL")) != 0;
@@ -309,7 +309,7 @@ bool isEarly(const Row& row) {
     return row.when == When::Early || row.when == When::NotConnected;
 }
 
-/// True if the option is restored for sockets in this state. `connected`: the socket is a connection.
+/// True if a restore sets the option for sockets in this state. `connected`: the socket is a connection.
 bool fits(const Row& row, bool connected) {
     return row.when == When::NotConnected ? !connected : row.when != When::Lowered || connected;
 }
@@ -358,8 +358,8 @@ const std::vector<InetOptionsDump::Value>& InetOptionsDump::usual(std::uint32_t 
         if (fresh)
             values[i] = sockets::read(fresh.get(), kRows[i]);
         else
-            // criu may not create a ping socket (sysctl net.ipv4.ping_group_range); assumes that all default values are
-            // 0
+            // if criu may not create a ping socket (sysctl net.ipv4.ping_group_range), assumes that all default values
+            // are 0
             values[i] = std::vector<std::byte>(sizeof(int));
     }
     return usual_.emplace(std::pair(network, type), std::move(values)).first->second;

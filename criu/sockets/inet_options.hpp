@@ -25,13 +25,13 @@ struct InetType {
     friend auto operator<=>(const InetType&, const InetType&) = default;
 };
 
-/// Dumps socket options. An option without a field of its own in images is stored in the field `more` if its value
-/// differs from that of a new socket of the same type.
+/// Dumps socket options. If images have no separate field for an option, stores the option in the field `more`, unless
+/// it has the value of a new socket of the same type.
 class InetOptionsDump {
 public:
-    /// Fills the fields ip_opts, tcp_opts, v6only and more. `connected`: skips options that have another meaning for
-    /// connections. Several threads may call this function at the same time; each must be in the socket's network
-    /// namespace `network`.
+    /// Fills the fields ip_opts, tcp_opts, v6only and more. `connected`: skips options with a different meaning for
+    /// connections. Several threads may call this function at the same time. Each must be in the socket's network
+    /// namespace, which has the id `network`.
     void read(std::uint32_t network, int socket, const InetType& type, bool connected, KnownOptions known,
               InetSkEntry& out, Arena& arena);
 
@@ -40,8 +40,8 @@ private:
     const std::vector<Value>& usual(std::uint32_t network, const InetType& type);
 
     std::mutex mutex_;
-    /// Option values of new sockets, one for each row of the table. The key has a network namespace, because the values
-    /// depend on its sysctls.
+    /// Option values of new sockets, with one value for each row of the table. The key contains a network namespace,
+    /// because the values depend on its sysctls.
     std::map<std::pair<std::uint32_t, InetType>, std::vector<Value>> usual_;
 };
 

@@ -80,7 +80,7 @@ std::optional<Rule> parse(std::string_view line, int family) {
     return rule;
 }
 
-/// Calls `visit` with each rule of criu in the output of iptables-save, and with the line of the rule.
+/// Calls `visit` for each rule of criu in the output of iptables-save. Passes the rule, and its line.
 template <typename Visit>
 void forEachRule(std::string_view saved, int family, Visit&& visit) {
     while (!saved.empty()) {
@@ -98,7 +98,7 @@ std::string iptablesInsertions(std::span<const InetConnection> connections, int 
     for (const InetConnection& connection : connections) {
         if (connection.local.family != family)
             continue;
-        // The rule has its matches in the same order as in CRIU 4.2, so that CRIU 4.2 can delete the rule.
+        // The matches of a rule have the same order as in CRIU 4.2. Otherwise CRIU 4.2 couldn't delete the rule.
         for (const auto& [chain, packets] : rulesFor(connection))
             fmt::format_to(std::back_inserter(lines),
                            "-I {} -s {} -d {} -p tcp -m mark ! --mark {:#x} -m tcp --sport {} --dport {} -j DROP\n",
@@ -111,7 +111,8 @@ std::string iptablesInsertions(std::span<const InetConnection> connections, int 
 std::string iptablesDeletions(std::span<const InetConnection> connections, int family, std::string_view saved) {
     std::set<Rule> wanted;
     for (const InetConnection& connection : connections) {
-        // Takes both directions: CRIU 4.2 adds the rules of a connection inside of the tree twice, once for each end.
+        // Deletes the rules for both directions: CRIU 4.2 adds the rules of a connection inside of the tree twice, once
+        // for each end.
         for (const InetConnection& way : {connection, InetConnection{connection.remote, connection.local}})
             for (const Rule& rule : rulesFor(way))
                 wanted.insert(rule);

@@ -14,12 +14,12 @@ namespace criu::sockets {
 /// this family.
 std::string iptablesInsertions(std::span<const InetConnection> connections, int family);
 
-/// Returns lines that delete all rules in `saved` (output of iptables-save) that lock one of the connections. A rule is
-/// deleted as often as it occurs in `saved`: iptables-restore refuses all lines if one rule doesn't exist.
+/// Returns lines that delete all rules in `saved` (output of iptables-save) that lock one of the connections. A rule
+/// gets as many lines as it has in `saved`, because iptables-restore refuses all lines if one rule doesn't exist.
 std::string iptablesDeletions(std::span<const InetConnection> connections, int family, std::string_view saved);
 
-/// True if `saved` (output of iptables-save) has the rules for all connections of `family`. The rules may be those of
-/// either end of a connection.
+/// True if `saved` (output of iptables-save) has the rules for all connections of `family`. The rules may have either
+/// end of a connection as the local end.
 bool iptablesHave(std::span<const InetConnection> connections, int family, std::string_view saved);
 
 }  // namespace criu::sockets

@@ -130,7 +130,8 @@ const std::vector<MembershipsDump::Known>& MembershipsDump::load(std::uint32_t n
                 all.push_back({std::move(joined), index});
         }
     };
-    // Reads the files of the calling thread, because other threads may be in other network namespaces.
+    // Reads the files of the calling thread, not of the process, because other threads may be in different network
+    // namespaces.
     add("thread-self/net/igmp", parseIgmp);
     add("thread-self/net/igmp6", parseIgmp6);
     return all;
@@ -139,7 +140,7 @@ const std::vector<MembershipsDump::Known>& MembershipsDump::load(std::uint32_t n
 void MembershipsDump::read(std::uint32_t network, int socket, int family, InetSkEntry& out, Arena& arena) {
     std::vector<InetMembership*> found;
     for (const Known& known : load(network)) {
-        // The kernel doesn't show IPv4 memberships of IPv6 sockets.
+        // Skips IPv4 groups for IPv6 sockets, because the kernel doesn't show such memberships.
         if (known.joined.group.family != family)
             continue;
         Filter filter;

@@ -90,8 +90,8 @@ private:
             return;
         if (errno != EADDRINUSE)
             failErrno("bind a netlink socket to port {}", entry_.portid);
-        // Another socket has the port, so the kernel chooses a port. Few programs depend on the number, because most
-        // let the kernel choose their port.
+        // The port belongs to another socket, so the kernel chooses a port. Few programs depend on the number, because
+        // most programs let the kernel choose their port.
         address.nl_pid = 0;
         sys(::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), "bind a netlink socket");
         log.warn("Port {} of a netlink socket of protocol {} is taken: it is {} now", entry_.portid, entry_.protocol,
@@ -130,7 +130,7 @@ public:
 
     void dump(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump) override {
         const int fd = file.copy.get();
-        // Uses poll(2), because recv(2) would clear the error that reports lost messages (ENOBUFS), even with MSG_PEEK.
+        // Uses poll(2): recv(2), even with MSG_PEEK, would clear the error that reports lost messages (ENOBUFS).
         pollfd ask{fd, POLLIN, 0};
         sys(::poll(&ask, 1, 0), "poll a netlink socket");
         if ((ask.revents & (POLLIN | POLLERR)) != 0) {

@@ -29,8 +29,8 @@ std::vector<Iptables::Family> families() {
     return {Iptables::Family::V4};
 }
 
-/// Adds both directions of a connection to `out`, the text of the elements of an nftables set. `connection`: with
-/// addresses as they appear in packets.
+/// Adds both directions of a connection to `out`, the text of the elements of an nftables set. `connection`: connection
+/// with the addresses that its packets contain.
 void addElements(std::string& out, const InetConnection& connection) {
     const auto one = [&out](const InetEndpoint& from, const InetEndpoint& to) {
         fmt::format_to(std::back_inserter(out), "{}{} . {} . {} . {}", out.empty() ? "" : ", ", from.address(),
@@ -49,8 +49,8 @@ void addSet(std::string& out, std::string_view name, std::string_view type, cons
                        type, elements);
 }
 
-/// Replaces addresses such as ::ffff:1.2.3.4 by those in packets, and removes duplicates. The list has a connection
-/// twice if both ends are in the tree.
+/// Replaces addresses such as ::ffff:1.2.3.4 by the addresses in packets. Removes duplicates, because a connection is
+/// in the list twice if both ends are in the tree.
 std::vector<InetConnection> asPackets(std::vector<InetConnection> connections) {
     for (InetConnection& connection : connections)
         connection = connection.unmapped();
@@ -92,12 +92,12 @@ void NetworkLock::release() noexcept {
 }
 
 std::string NetworkLock::table() const {
-    // CRIU 4.2 truncates the table name to this length, so criu truncates it, too.
+    // Truncates the table name to this length, because CRIU 4.2 does so, too.
     constexpr std::size_t kLongest = 31;
     return fmt::format("inet CRIU-{}", runId_).substr(0, kLongest);
 }
 
-/// Returns family and name of the nftables table that criu owns during the dump.
+/// Returns family and name of the nftables table that belongs to criu's netlink socket during the dump.
 std::string NetworkLock::heldTable() const {
     return fmt::format("inet criu-dump-{}", runId_);
 }
@@ -114,21 +114,21 @@ void NetworkLock::lock(std::vector<InetConnection> connections) {
         if (!hold())
             lockByMethod();
     } catch (const Error&) {
-        unlock();  // a part of the rules may exist
+        unlock();  // some rules may already exist
         throw;
     }
 }
 
-/// Throws Error if the tools of the method can't be used. The check comes early, because criu needs the tools only
-/// after it has killed the tree.
+/// Throws Error if the tools of the method can't be used. Call it early: the dump uses the tools only when it kills the
+/// tree, and an error would come too late.
 void NetworkLock::requireMethod() const {
     if (method_ == Method::Iptables)
         for (const Iptables::Family family : families())
             (void)Iptables(family).filterRules();
 }
 
-/// Adds the lock as an nftables table that this process owns. Returns false if the kernel or libnftables can't create
-/// owned tables.
+/// Adds the lock as an nftables table that criu's netlink socket owns. Returns false if the kernel or libnftables can't
+/// create owned tables.
 bool NetworkLock::hold() noexcept {
     if (method_ == Method::Skip || !kernel::Nftables::available())
         return false;
@@ -178,14 +178,14 @@ void NetworkLock::leaveInPlace() noexcept {
     whole_ = false;
 }
 
-/// Replaces the dump's method iptables by nftables if iptables isn't installed on this host.
+/// Changes the dump's method from iptables to nftables if iptables isn't installed on this host.
 void NetworkLock::chooseMethod() {
     if (method_ == Method::Iptables && !Iptables(Iptables::Family::V4).available())
         method_ = Method::Nftables;
 }
 
 void NetworkLock::warn(const std::exception& error) noexcept {
-    found_ = true;  // assumes that a lock exists, so that release() doesn't remove it
+    found_ = true;  // assumes after a failure that the dump's lock exists, so that release() doesn't remove it
     log_.warn("Connections may break, because packets of their peers may come too early: {}", error.what());
 }
 
@@ -223,8 +223,8 @@ bool NetworkLock::hasTable() const {
     return tables.find(table() + '\n') != std::string::npos;
 }
 
-/// True if the table of makePermanent() exists. With the method iptables, the table remains if criu was killed before
-/// it could replace the table by iptables rules.
+/// True if the table of makePermanent() exists. With the method iptables, criu replaces this table by iptables rules,
+/// unless it is killed before that.
 bool NetworkLock::hasOldTable() const {
     return kernel::Nftables::available() && hasTable();
 }
@@ -317,8 +317,8 @@ void NetworkLock::unlock() noexcept {
     locked_.reset();
 }
 
-/// Removes the table of makePermanent() if this object has added it. With the method iptables, also removes such a
-/// table of a dump that was killed before it could replace the table by rules.
+/// Removes the table of makePermanent() if this object has added it. With the method iptables, also removes the table
+/// of a dump that was killed before it could replace its table by rules.
 void NetworkLock::removeOldTable() const noexcept {
     try {
         if (permanent_ || (method_ == Method::Iptables && kernel::Nftables::available()))
@@ -328,8 +328,8 @@ void NetworkLock::removeOldTable() const noexcept {
     }
 }
 
-/// Returns nft(8) commands that add a table with the rules of this lock. `owned`: the kernel removes the table when the
-/// netlink socket that added the table is closed.
+/// Returns nft(8) commands that add a table with the rules of this lock. `owned`: if true, the kernel removes the table
+/// when the netlink socket that added it is closed.
 std::string NetworkLock::nftablesLock(const std::string& table, bool owned) const {
     const char* const flags = owned ? "flags owner;\n" : "";
     if (whole_)
@@ -355,7 +355,7 @@ std::string NetworkLock::nftablesLock(const std::string& table, bool owned) cons
 }
 
 void NetworkLock::unlockNftables() const {
-    // The first command creates the table, so that the deletion succeeds even if the table didn't exist.
+    // The command `add table` prevents a failure of `delete table` if no table exists.
     kernel::Nftables().run(fmt::format("add table {}\ndelete table {}\n", table(), table()));
 }
 
@@ -382,8 +382,8 @@ void NetworkLock::removeRules(Iptables::Family family,
     const Iptables iptables(family);
     if (!iptables.available())
         return;  // without iptables, no rule exists
-    // Tries again after failures: other programs may change the tables at the same time. A rule that stays would block
-    // its connection forever.
+    // Tries again after failures, because other programs may change the tables at the same time. If a rule weren't
+    // removed, it would block its connection forever.
     constexpr int kTries = 20;
     constexpr std::chrono::milliseconds kPause{25};
     for (int tries = 1;; ++tries) {
@@ -393,7 +393,7 @@ void NetworkLock::removeRules(Iptables::Family family,
                 iptables.run(lines);
             return;
         } catch (const std::exception& error) {
-            // Doesn't throw, so that the caller also unlocks the other family.
+            // Only logs the failure, so that the caller also unlocks the other family.
             if (tries == kTries)
                 return log_.error("The network can't be unlocked: {}", error.what());
         }

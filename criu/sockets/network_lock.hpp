@@ -21,9 +21,9 @@ class Nftables;
 }
 
 /// Network lock: packet filter rules that drop the packets of dumped connections, from the dump until the restore.
-/// Without the rules, a packet of the peer would change the dumped socket's state. While no socket exists, the kernel
-/// would answer a packet with a reset. Names and marks equal those of CRIU 4.2, so that CRIU 4.2 and criu can remove
-/// each other's rules.
+/// Without the rules, a packet of the peer would change the state of the dumped socket. When the socket doesn't exist
+/// any more, the kernel would even answer the packet with a reset. Names and marks equal those of CRIU 4.2, so that
+/// CRIU 4.2 and criu can remove each other's rules.
 namespace criu::sockets {
 
 /// Passing mark of packets that criu forges. A network lock doesn't drop packets with this SO_MARK.
@@ -49,13 +49,13 @@ public:
 
     [[nodiscard]] model::NetworkLock method() const noexcept { return method_; }
 
-    /// Sets the id of the network namespace whose connections this object locks. Namespaces with other ids get
+    /// Sets the id of the network namespace whose connections lock() and ensure() lock. Namespaces with other ids get
     /// namespace locks. Before this call, isOf() returns true for all namespaces.
     void setNetwork(std::uint32_t number) noexcept { network_ = number; }
     [[nodiscard]] bool isOf(std::uint32_t network) const noexcept { return network_ == 0 || network == network_; }
 
     /// Adds rules that drop the packets of these connections. After an Error, no connection is locked. May be called
-    /// once. Since Linux 5.12 (nftables with table owners), the kernel removes the lock if criu dies before
+    /// once. Since Linux 5.12 (nftables with table owners), the kernel removes the rules if criu dies before
     /// makePermanent().
     void lock(std::vector<InetConnection> connections);
 
@@ -63,25 +63,25 @@ public:
     /// lock() does nothing. Throws Error.
     void lockNamespace();
 
-    /// Adds an nftables table without owner, so that the lock stays when criu ends. Call it right before the tree is
-    /// killed. Throws Error.
+    /// Adds an nftables table without owner, so that the lock stays when criu ends. Call it right before criu kills the
+    /// tree. Throws Error.
     void makePermanent();
 
     /// Removes the lock. Failures are only logged.
     void unlock() noexcept;
 
-    /// Keeps the lock for the restore after this object is destroyed. With the method iptables, replaces the table of
+    /// Leaves the lock for the restore when this object is destroyed. With the method iptables, replaces the table of
     /// makePermanent() by iptables rules. After lockNamespace(), the calling thread must be in the locked namespace.
     /// Failures are only logged.
     void leaveInPlace() noexcept;
 
-    /// Takes over the dump's lock of these connections, or creates a lock if none exists. A lock of the dump stays
-    /// until unlock(), so that the user can repeat a failed restore. If no lock can be created, only warns, because
-    /// perhaps no packet arrives.
+    /// Uses the dump's lock of these connections, or creates a lock if none exists. A lock of the dump stays until
+    /// unlock(), so that the user can repeat a failed restore. If no lock can be created, only warns, because the
+    /// restore may succeed without a lock.
     void ensure(std::vector<InetConnection> connections) noexcept;
 
-    /// Takes over or creates a lock of the calling thread's whole network namespace. unlock() and release() must be
-    /// called in the same namespace.
+    /// Uses the lock of all traffic in the calling thread's network namespace, or creates it. unlock() and release()
+    /// must be called in the same namespace.
     void ensureNamespace() noexcept;
 
     /// Removes the lock if this object has created it.
@@ -113,7 +113,7 @@ private:
     Log& log_;
     std::uint32_t network_ = 0;
     std::optional<std::vector<InetConnection>> locked_;
-    bool whole_ = false;  ///< true after lockNamespace() or ensureNamespace()
+    bool whole_ = false;  ///< true after lockNamespace() or ensureNamespace(): the lock isn't for single connections
     bool found_ = false;  ///< true if ensure() found a lock of the dump
     /// Owner of the temporary nftables table; null if there is no such table. The kernel removes the table when the
     /// owner's netlink socket is closed.

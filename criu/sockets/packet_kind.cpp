@@ -63,7 +63,7 @@ void addMemberships(const kernel::PacketSocketInfo& info, PacketSockEntry& out, 
 void addFanout(const files::OpenFd& file, PacketSockEntry& out) {
     const std::uint32_t fanout = number(file.copy.get(), PACKET_FANOUT).value_or(0);
     if (fanout == 0)
-        return;  // 0 means no fanout group (or group 0 of type 0, which no program uses)
+        return;  // 0 means no fanout group (or group 0 of type 0, but no program uses this group)
     const std::uint32_t type = fanout >> 16 & 0xff;
     if (type == PACKET_FANOUT_CBPF || type == PACKET_FANOUT_EBPF)
         fail("{} is in a fanout group with a BPF program, which can't be read out", file.describe());

@@ -51,8 +51,8 @@ std::string RestoredPacket::describe() const {
 
 void RestoredPacket::open(files::FileOpener& opener) {
     const bool old = entry_.type == SOCK_PACKET;
-    // Creates the socket without a protocol, so that no packet arrives before all options are set. SOCK_PACKET sockets
-    // need the protocol here, because bind(2) can't set it later.
+    // Creates the socket without a protocol, so that no packet arrives before all options are set. A SOCK_PACKET socket
+    // needs the protocol here, because bind(2) can't set it later.
     UniqueFd socket(sys(
         ::socket(AF_PACKET, static_cast<int>(entry_.type) | SOCK_CLOEXEC, old ? static_cast<int>(entry_.protocol) : 0),
         "create a packet socket"));

@@ -9,7 +9,7 @@
 
 namespace criu::sockets {
 
-/// Options of level SOL_PACKET for which images have no field of their own.
+/// Options of level SOL_PACKET for which images have no separate field.
 inline constexpr int kMorePacketOptions[] = {19, 20, 23, 24};  // PACKET_TX_HAS_OFF, _QDISC_BYPASS, _IGNORE_OUTGOING,
                                                                // _VNET_HDR_SZ
 

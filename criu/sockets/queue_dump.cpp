@@ -21,7 +21,8 @@ namespace {
 
 constexpr std::size_t kFirstBuffer = 64 << 10;
 constexpr std::size_t kLargestBuffer = std::size_t{1} << 30;
-/// Bytes for the ancillary data of one message: up to 253 descriptors (SCM_MAX_FD), credentials, a label and a pidfd.
+/// Maximum size in bytes of the ancillary data of one message: up to 253 descriptors (SCM_MAX_FD), credentials, a label
+/// and a pidfd.
 constexpr std::size_t kControlSize = 8192;
 constexpr uid_t kOverflowUid = 65534;
 constexpr int kScmPidFd = 4;  // SCM_PIDFD of kernel 6.5
@@ -77,8 +78,8 @@ void takeControl(msghdr& message, Peeked& out) {
 }
 
 /// Copies the queue of a socket by recvmsg(2) with MSG_PEEK, which removes nothing from the queue. SO_PEEK_OFF
-/// (socket(7), Linux 3.4) makes the kernel begin at an offset, which it moves behind the returned data. Without
-/// SO_PEEK_OFF, each call would return the first message.
+/// (socket(7), Linux 3.4) sets an offset at which each call begins; after the call, the kernel moves the offset behind
+/// the returned data. Without SO_PEEK_OFF, each call would return the first message.
 class Peeker {
 public:
     explicit Peeker(int fd)
@@ -95,8 +96,8 @@ public:
     Peeked next() {
         for (;;) {
             Peeked piece = peek(buffer_.size());
-            // The piece may be longer than the buffer, which then grows. Each peek installs the piece's descriptors
-            // again, so a piece with descriptors must be copied by one call.
+            // If the piece is longer than the buffer, the buffer grows and the call is repeated. Each peek creates the
+            // descriptors of its messages again, so a piece with descriptors must be copied by one call.
             if (!piece.truncated && (piece.rights.empty() || piece.length < buffer_.size())) {
                 position_ += piece.length;
                 return piece;
@@ -108,14 +109,16 @@ public:
         }
     }
 
-    /// Returns how many bytes of the last piece come before the message with descriptors. `length`: bytes of this
-    /// piece, which next() has just returned. The piece must be of a stream.
+    /// Returns how many bytes of the stream piece that next() has just returned come before the message with
+    /// descriptors. `length`: size of this piece.
     std::size_t plainPart(std::size_t length) {
-        // A peek into a stream continues from message to message, and stops behind one with descriptors. If the buffer
-        // is full before, the kernel still installs the descriptors of the next message (unix_stream_read_generic() in
-        // net/unix/af_unix.c). So a piece doesn't show which of its bytes the descriptors belong to. But the kernel
-        // stops a peek before a message that it can't copy completely. Here the piece's last byte has no writable
-        // memory, so the kernel returns only the bytes before the message with descriptors.
+        // A peek into a stream continues from message to message, and stops behind a message with descriptors. If the
+        // buffer becomes full earlier, the kernel still creates the descriptors of the next message
+        // (unix_stream_read_generic() in net/unix/af_unix.c). So criu doesn't know to which bytes of the piece the
+        // descriptors belong.
+        //
+        // But the kernel stops a peek before a message that it can't copy completely. Here the last byte of the piece
+        // has no writable memory, so that the kernel returns only the bytes before the message with descriptors.
         rewind(position_ - length);
         const std::array<iovec, 2> target{iovec{buffer_.data(), length - 1}, iovec{wall_.data(), 1}};
         msghdr message{};
@@ -150,7 +153,7 @@ private:
         message.msg_controllen = sizeof(control);
         constexpr int kHow = MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC;
         ssize_t got = ::recvmsg(fd_, &message, kHow);
-        if (got < 0 && errno == ECONNRESET)  // the kernel reports ECONNRESET once, before any data
+        if (got < 0 && errno == ECONNRESET)  // before it returns data, the kernel reports ECONNRESET once
             got = ::recvmsg(fd_, &message, kHow);
         Peeked out;
         if (got < 0) {
@@ -163,8 +166,7 @@ private:
             fail("not all descriptors in flight could be received");
         out.length = static_cast<std::size_t>(got);
         out.truncated = (message.msg_flags & MSG_TRUNC) != 0;
-        // With SO_PASSCRED, even an empty message has credentials. Only at the end of file, recvmsg(2) returns no
-        // credentials.
+        // With SO_PASSCRED, recvmsg(2) returns credentials even for an empty message, but not at the end of the stream.
         out.any = got > 0 || out.sender;
         constexpr std::size_t kHead = offsetof(sockaddr_un, sun_path);
         if (message.msg_namelen > kHead)
@@ -199,8 +201,8 @@ void SocketQueueDump::add(int fd, int type, std::size_t waiting, FileId socket, 
     if (stream)
         refuseOutOfBand(fd);
     Peeker peeker(fd);
-    // Never peeks into an empty stream: recvmsg(2) would return and clear a pending connection error (SO_ERROR), which
-    // the program has to get.
+    // Never peeks into an empty stream: recvmsg(2) would return and clear a pending connection error (SO_ERROR). The
+    // program must get this error itself.
     while (!stream || peeker.position() < waiting) {
         dump.stop().throwIfRequested();
         Peeked piece = peeker.next();
@@ -210,8 +212,8 @@ void SocketQueueDump::add(int fd, int type, std::size_t waiting, FileId socket, 
             return;
         const std::size_t plain = stream && !piece.rights.empty() ? peeker.plainPart(piece.length) : 0;
 
-        // Dumps the files in flight before the data. Such a file may be a socket, whose queue the call then writes
-        // before this queue.
+        // Dumps the files in flight before the data. Such a file may be a socket, and its queue is then written before
+        // this queue.
         ScmEntry rights = SCM_ENTRY__INIT;
         ScmEntry* all = &rights;
         std::vector<std::uint32_t> ids;

@@ -96,7 +96,7 @@ void QueueFiller::send(int sender, const QueuedPacket& packet, std::string_view 
             fail("file {} is in flight, but isn't open", id);
         rights.push_back(fd);
     }
-    // If the sending process has ended, the message gets the sender's uid and gid, but not its pid.
+    // If the sending process has ended, the message has the sender's uid and gid, but not its pid.
     ucred from = packet.sender.value_or(ucred{});
     from.pid = numberOf_(TreePid(from.pid));
     for (bool retried = false;; retried = true) {

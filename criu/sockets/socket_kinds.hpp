@@ -15,24 +15,24 @@ class ExternalSocketDump;
 class ExternalSocketRestore;
 class NetworkLock;
 
-/// Fd kind of IPv4 and IPv6 sockets: TCP, UDP, UDP-Lite, raw and ping. `lock` drops packets of TCP connections while
+/// Fd kind of IPv4 and IPv6 sockets: TCP, UDP, UDP-Lite, raw and ping. `lock`: drops packets of TCP connections while
 /// criu dumps or restores them.
 std::unique_ptr<files::FileKindDump> makeInetDump(NetworkLock& lock);
-/// Restore half of IPv4 and IPv6 sockets. `update`: may replace addresses after --inet-map.
+/// Restore half of IPv4 and IPv6 sockets. `update`: function that may replace addresses after --inet-map has.
 std::unique_ptr<files::FileKindRestore> makeInetRestore(NetworkLock& lock, AddressUpdate update);
 
-/// Fd kind of Unix sockets, with names, connections, queues and descriptors in flight.
+/// Fd kind of Unix sockets. Images contain their names, connections, queues and descriptors in flight.
 std::unique_ptr<files::FileKindDump> makeUnixDump(ExternalSocketDump& externalSockets);
 std::unique_ptr<files::FileKindRestore> makeUnixRestore(const ExternalSocketRestore& externalSockets,
                                                         const files::PathRemaps& remaps);
 
-/// Fd kind of netlink sockets (netlink(7)), with port, groups, peer and options. Refuses a socket with messages in its
-/// queue.
+/// Fd kind of netlink sockets (netlink(7)). Images contain port, groups, peer and options. Refuses a socket with
+/// messages in its queue.
 std::unique_ptr<files::FileKindDump> makeNetlinkDump();
 std::unique_ptr<files::FileKindRestore> makeNetlinkRestore();
 
-/// Fd kind of packet sockets (packet(7)), with rings, memberships and fanout groups. A restored socket has an empty
-/// queue.
+/// Fd kind of packet sockets (packet(7)). Images contain rings, memberships and fanout groups. A restored socket has an
+/// empty queue.
 std::unique_ptr<files::FileKindDump> makePacketDump();
 std::unique_ptr<files::FileKindRestore> makePacketRestore();
 
@@ -41,8 +41,8 @@ std::unique_ptr<files::FileKindRestore> makePacketRestore();
 std::unique_ptr<files::FileKindDump> makeVsockDump();
 std::unique_ptr<files::FileKindRestore> makeVsockRestore();
 
-/// Fd kind that refuses all sockets that no other kind claims. The list of fd kinds must have it after all other socket
-/// kinds.
+/// Fd kind that refuses all sockets that no other kind claims. It must come after all other socket kinds in the list of
+/// fd kinds.
 std::unique_ptr<files::FileKindDump> makeOtherSocketDump();
 
 }  // namespace criu::sockets

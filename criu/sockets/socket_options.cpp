@@ -34,7 +34,7 @@ constexpr int kPassRights = 83;
 enum class Dumped : std::uint8_t {
     Always,
     NonZero,      ///< stored only if the value isn't 0
-    Credentials,  ///< stored only for families with credentials in messages
+    Credentials,  ///< stored only for families that send credentials with messages
     Never,        ///< never stored; restored from old images
 };
 
@@ -76,8 +76,8 @@ std::optional<int> load(const SkOptsEntry& entry) {
             load<&SkOptsEntry::has_##field, &SkOptsEntry::field>                                     \
     }
 
-// A restore sets the options in the order of this table, after the buffer sizes. Setting the size of a buffer sets its
-// lock flag (SOCK_SNDBUF_LOCK), so SO_BUF_LOCK must restore the dumped flags afterwards.
+// A restore sets the buffer sizes, then the options in the order of this table. Setting a buffer size also sets the
+// buffer's lock flag (SOCK_SNDBUF_LOCK), so SO_BUF_LOCK must restore the dumped flags afterwards.
 constexpr IntOption kIntOptions[] = {
     CRIU_NUMBER("SO_BUF_LOCK", SOL_SOCKET, kBufLock, Dumped::Always, so_buf_lock),
     CRIU_NUMBER("SO_PRIORITY", SOL_SOCKET, SO_PRIORITY, Dumped::Always, so_priority),
@@ -100,24 +100,24 @@ constexpr IntOption kIntOptions[] = {
 #undef CRIU_NUMBER
 #undef CRIU_FLAG
 
-/// Families whose sockets have an option.
+/// Address families whose sockets have an option.
 enum class Of : std::uint8_t {
     All,
-    Credentials,  ///< only families with credentials in messages
-    NotInternet,  ///< all families except Internet sockets, for which inet_options.cpp has the option
+    Credentials,  ///< only families that send credentials with messages
+    NotInternet,  ///< all families except Internet; inet_options.cpp has this option for Internet sockets
 };
 
-/// Socket option for which images have no field of its own. The dump stores the bytes of the value if the value differs
+/// Socket option for which images have no separate field. The dump stores the bytes of the value if the value differs
 /// from that of a new socket.
 struct MoreOption {
     const char* name;
     int option;
-    int usual;  ///< value of a new socket, as a number also for options of 8 bytes
+    int usual;  ///< value of a new socket; a number even for options of 8 bytes
     Of of = Of::All;
 };
 
-// A restore sets the options in the order of this table. SO_LOCK_FILTER is restored after the filter, because a locked
-// filter can't be set any more.
+// A restore sets the options in the order of this table. SO_LOCK_FILTER comes after the filter, because the kernel
+// refuses to change a locked filter.
 constexpr MoreOption kMoreOptions[] = {
     {"SO_DEBUG", SO_DEBUG, 0},
     {"SO_TIMESTAMP", SO_TIMESTAMP, 0},
@@ -144,7 +144,7 @@ constexpr MoreOption kMoreOptions[] = {
     {"SO_LOCK_FILTER", SO_LOCK_FILTER, 0},
 };
 
-/// True if `code` is the error for an option that the kernel or the socket's family doesn't have.
+/// True if `code` is the error for an option that the kernel or the address family lacks.
 bool unknownOption(int code) {
     return code == ENOPROTOOPT || code == EOPNOTSUPP;
 }
@@ -181,7 +181,7 @@ void forceBufferSize(int fd, int option, int force, int size, const char* name, 
     sys(::setsockopt(fd, SOL_SOCKET, option, &size, sizeof(size)), "set socket option {}", name);
 }
 
-/// Sets the size of a buffer. `size`: the value that getsockopt(2) returns, which is twice the value for setsockopt(2).
+/// Sets the size of a buffer. `size`: value of getsockopt(2), which is twice the value that setsockopt(2) needs.
 void writeBufferSize(int fd, int option, int force, std::uint32_t size, const char* name,
                      const kernel::Usernsd* usernsd) {
     constexpr int kDoubled = 2;

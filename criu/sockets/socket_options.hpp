@@ -9,7 +9,7 @@
 #include "criu/kernel/usernsd.hpp"
 #include "images/sk-opts.hpp"
 
-/// Options of level SOL_SOCKET, which sockets of all families have (socket(7)).
+/// Options of level SOL_SOCKET (socket(7)). Sockets of all address families have this level.
 namespace criu::sockets {
 
 // Numbers of SO_ options that are newer than the headers of some systems.
@@ -17,7 +17,8 @@ inline constexpr int kTxTime = 61;
 inline constexpr int kTimestampingNew = 65;
 inline constexpr int kPreferBusyPoll = 69;
 
-/// Option whose value criu knows without a getsockopt(2) call, because sock_diag(7) has listed it for many sockets.
+/// Option value that sock_diag(7) has listed together with values of many sockets. For such an option, criu needs no
+/// getsockopt(2) call.
 struct KnownOption {
     int level = 0;
     int option = 0;
@@ -30,13 +31,13 @@ using KnownOptions = std::span<const KnownOption>;
 /// Returns the value of an integer option. `text`: name of the option for the Error.
 int readOption(int fd, int level, int option, const char* text);
 
-/// Reads all options. Skips options that this kernel or this family doesn't have. Throws Error for a filter of extended
-/// BPF, which the kernel doesn't show. `family`: the socket's AF_ constant.
+/// Reads all options. Skips options that this kernel or this address family lacks. Throws Error for a filter of
+/// extended BPF, because the kernel doesn't show it. `family`: the socket's AF_ constant.
 SkOptsEntry* dumpSocketOptions(int fd, int family, Arena& arena, KnownOptions known = {});
 
-/// Sets all options whose values differ from the socket's. Warns of options that this kernel doesn't have. Call it
-/// last, because buffer sizes, filter and time limits also apply to criu's calls. `usernsd`: sets buffer sizes that the
-/// caller may not set; may be null.
+/// Sets all options whose values differ from the values of the socket `fd`. Warns of options that this kernel lacks.
+/// Call it after all other calls on the socket, because buffer sizes, filter and time limits would apply to these
+/// calls. `usernsd`: sets buffer sizes that the caller may not set; may be null.
 void restoreSocketOptions(int fd, const SkOptsEntry& options, Log& log, const kernel::Usernsd* usernsd = nullptr);
 
 /// Raises the size of the send buffer, so that all queued data fits into it. restoreSocketOptions() later sets the

@@ -18,16 +18,16 @@ namespace criu::files {
 class FileDump;
 }
 
-/// Queues of sockets, with received data, descriptors in flight and credentials. The image is sk-queues.img.
+/// Queues of sockets: received data, descriptors in flight and credentials. The image is sk-queues.img.
 namespace criu::sockets {
 
 /// Dumps queues of sockets. Removes nothing from the queues.
 class SocketQueueDump {
 public:
-    /// Copies the queue of the Unix socket `fd` to the image. Dumps the files in flight, which may be sockets with
-    /// queues, so this function calls itself. While it runs, the socket has other values of SO_PEEK_OFF and
-    /// SO_PASSCRED. Throws Error for out-of-band data. `type`: the socket's SOCK_ constant. `waiting`: number of bytes
-    /// in the queue of a stream.
+    /// Copies the queue of the Unix socket `fd` to the image. Also dumps the files in flight; one of them may be a
+    /// socket with a queue, for which this function calls itself. During the call, the socket has different values of
+    /// SO_PEEK_OFF and SO_PASSCRED. Throws Error for out-of-band data. `type`: the socket's SOCK_ constant. `waiting`:
+    /// number of bytes in the queue of a stream.
     void add(int fd, int type, std::size_t waiting, FileId socket, files::FileDump& dump);
 
     void finish();
@@ -45,7 +45,7 @@ struct QueuedPacket {
     std::string address;  ///< sun_path of the sender's socket; empty if unknown
 };
 
-/// Table of the dumped queues. load() reads only the positions of the packets; QueueFiller reads their data.
+/// Table of the dumped queues. load() reads the positions of the packets in the image; QueueFiller reads their data.
 class SocketQueues {
 public:
     void load(const ImageDir& images);
@@ -57,11 +57,11 @@ private:
     std::map<FileId, std::vector<QueuedPacket>> queues_;
 };
 
-/// Fills the queues of restored sockets: sends the dumped packets. Leaves the sender's send buffer enlarged.
+/// Fills the queues of restored sockets by sending the dumped packets. The send buffers of the senders stay enlarged.
 class QueueFiller {
 public:
-    /// `find`: returns the descriptor of a file in flight. `toServiceRange`: moves a descriptor into the range of
-    /// service descriptors. `numberOf`: returns the pid of a process in the caller's pid namespace.
+    /// `find`: returns the descriptor of a file in flight. `toServiceRange`: moves a descriptor into the service range.
+    /// `numberOf`: returns the pid of a process in the caller's pid namespace.
     QueueFiller(const ImageDir& images, std::function<int(FileId)> find,
                 std::function<UniqueFd(UniqueFd)> toServiceRange, std::function<pid_t(TreePid)> numberOf)
         : images_(images),

@@ -56,7 +56,7 @@ void leaveRepair(int socket) {
 void leaveRepairQuietly(int socket) {
     const int mode = TCP_REPAIR_OFF_NO_WP;
     if (::setsockopt(socket, IPPROTO_TCP, TCP_REPAIR, &mode, sizeof(mode)) != 0)
-        leaveRepair(socket);  // a kernel before 4.19 doesn't have TCP_REPAIR_OFF_NO_WP
+        leaveRepair(socket);  // before Linux 4.19, TCP_REPAIR_OFF_NO_WP doesn't exist
 }
 
 void chooseQueue(int socket, RepairQueue queue) {

@@ -8,7 +8,7 @@
 #include "criu/base/unique_fd.hpp"
 
 /// Repair mode of TCP sockets: TCP_REPAIR of <linux/tcp.h>, which tcp(7) doesn't describe. A socket in repair mode
-/// sends no packets at connect(2), send(2) and close(2). It shows its queues and sequence numbers.
+/// sends no packets at connect(2), send(2) and close(2). Its queues and sequence numbers can be read and set.
 namespace criu::sockets {
 
 /// Numbers of TCP states, in the kernel and in images.
@@ -36,40 +36,40 @@ struct TcpInfo {
     std::uint8_t options = 0;  ///< TCPI_OPT_…
     std::uint8_t sendScale = 0;
     std::uint8_t receiveScale = 0;
-    std::uint32_t pending = 0;  ///< listener: number of connections that accept(2) hasn't returned yet
-    std::uint32_t backlog = 0;  ///< listener: backlog of listen(2)
+    std::uint32_t pending = 0;  ///< number of a listener's connections that accept(2) hasn't returned yet
+    std::uint32_t backlog = 0;  ///< backlog that a listener passed to listen(2)
 };
 
 [[nodiscard]] TcpInfo readTcpInfo(int socket);
 
 void enterRepair(int socket);
-/// Ends repair mode with a window probe, which the peer answers with its window.
+/// Ends repair mode with a window probe. The peer answers the probe with its window.
 void leaveRepair(int socket);
 /// Ends repair mode without a window probe.
 void leaveRepairQuietly(int socket);
 
 enum class RepairQueue : int { None = TCP_NO_QUEUE, Receive = TCP_RECV_QUEUE, Send = TCP_SEND_QUEUE };
-/// Selects the queue that the following recv(2), send(2) and sequence number calls on the socket access
-/// (TCP_REPAIR_QUEUE).
+/// Selects a queue (TCP_REPAIR_QUEUE). Later recv(2), send(2) and sequence number calls on the socket access this
+/// queue.
 void chooseQueue(int socket, RepairQueue queue);
 
-/// Scope in which a dumped connection is in repair mode. After closeQuietly(), the destructor leaves the socket in
-/// repair mode. Keep the scope short: if criu is killed in it, the socket stays in repair mode and never sends again.
+/// Scope in which a dumped connection is in repair mode. Keep the scope short: if criu is killed in it, the socket
+/// stays in repair mode and never sends again. After closeQuietly(), the destructor leaves the socket in repair mode.
 class TcpRepair {
 public:
-    /// Enters repair mode. Takes over `socket`, a copy of the process' descriptor.
+    /// Enters repair mode. `socket`: copy of the process' descriptor; this object closes it.
     explicit TcpRepair(UniqueFd socket);
     ~TcpRepair();
     TcpRepair(TcpRepair&& other) noexcept = default;
     TcpRepair& operator=(TcpRepair&&) = delete;
 
     [[nodiscard]] int fd() const noexcept { return socket_.get(); }
-    /// Ends repair mode, while the kernel sends no packet. The connection must be under the network lock.
+    /// Ends repair mode for a time. The kernel sends no packet at this. The connection must be under the network lock.
     void pause();
     /// Enters repair mode again after pause(). Does nothing without pause().
     void resume();
-    /// Closes criu's copy of the descriptor, and leaves the socket in repair mode. The kernel then sends no packet to
-    /// the peer when the process' last descriptor is closed.
+    /// Closes criu's copy of the descriptor, and leaves the socket in repair mode. So the kernel sends no packet to the
+    /// peer when the process' own descriptors are closed.
     void closeQuietly() noexcept { socket_.reset(); }
 
 private:

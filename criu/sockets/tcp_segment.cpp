@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::uint8_t kHops = 64;
 
-/// Data that the checksum includes in addition to the segment. The order of the fields doesn't matter, because the
-/// checksum is a sum.
+/// Pseudo header: data that the checksum covers in addition to the segment. The order of the fields doesn't matter,
+/// because the checksum is a sum.
 struct PseudoHeader {
     std::array<std::uint32_t, 4> from{};
     std::array<std::uint32_t, 4> to{};
@@ -99,7 +99,7 @@ std::vector<std::byte> encodeSegment(const TcpSegment& segment) {
 }
 
 void forgeSegment(const TcpSegment& segment, std::uint32_t device) {
-    // IPPROTO_RAW: the packet includes its IP header.
+    // IPPROTO_RAW means that the packet contains its own IP header.
     const UniqueFd raw(sys(::socket(segment.to.family, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_RAW), "create a raw socket"));
     sys(::setsockopt(raw.get(), SOL_SOCKET, SO_MARK, &kPassingMark, sizeof(kPassingMark)), "mark packets");
     SocketAddress to{};

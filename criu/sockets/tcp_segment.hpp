@@ -23,8 +23,8 @@ struct TcpSegment {
 /// Returns the packet, with IP header and checksums. Both ends have the same family.
 std::vector<std::byte> encodeSegment(const TcpSegment& segment);
 
-/// Sends a forged segment to a socket of this host. A network lock doesn't drop it. `device`: scope id of `segment.to`;
-/// 0 if that address needs none.
+/// Sends a forged segment to a socket of this host. Network locks don't drop the segment. `device`: scope id of
+/// `segment.to`; 0 if that address needs none.
 void forgeSegment(const TcpSegment& segment, std::uint32_t device);
 
 }  // namespace criu::sockets

@@ -9,8 +9,8 @@
 #include "images/sk-inet.hpp"
 #include "images/tcp-stream.hpp"
 
-/// TCP connections and their images tcp-stream-INODE.img. An image has the sequence numbers at the ends of both queues,
-/// where a FIN counts as one byte. The lengths in an image don't count a FIN.
+/// TCP connections and their images tcp-stream-INODE.img. An image contains the sequence numbers at the ends of both
+/// queues; a FIN counts as one byte there. In the lengths of the queues, a FIN doesn't count.
 namespace criu::sockets {
 
 /// Dumps a connection in repair mode, and returns its TCP state. Throws Error if a queue contains out-of-band data, or
@@ -22,15 +22,15 @@ class TcpStreamRestore {
 public:
     TcpStreamRestore(const ImageDir& images, const InetSkEntry& entry);
 
-    /// True if the receive queue is empty and no error is pending. criu may restore such a closed connection as a
-    /// socket without addresses.
+    /// True if the receive queue is empty and no error is pending. If such a connection was closed, criu may restore it
+    /// as a socket without addresses.
     [[nodiscard]] bool isSilent() const noexcept { return stream_->inq_len == 0 && !error_; }
 
-    /// Makes the new `socket` an end of the connection, and leaves it in repair mode. A network lock must drop packets
-    /// to the peer. `device`: scope id of the addresses; 0 if they need none.
+    /// Makes the new `socket` an end of the connection, and leaves the socket in repair mode. A network lock must drop
+    /// packets to the peer. `device`: scope id of the addresses; 0 if they need none.
     void connect(int socket, const InetConnection& connection, std::uint32_t device, const kernel::Usernsd* usernsd);
 
-    /// Sets the state that the kernel must get after the socket's options.
+    /// Sets the state that must be set after the socket's options.
     void finish(int socket) const;
 
 private:

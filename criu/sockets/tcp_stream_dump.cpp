@@ -16,8 +16,8 @@
 namespace criu::sockets {
 namespace {
 
-/// Number of attempts to read a queue. The kernel may still process packets that passed the packet filter before the
-/// network lock.
+/// Maximum number of attempts to read a queue. A queue may change for a moment, because packets that passed the packet
+/// filter before the network lock are still processed.
 constexpr int kTries = 20;
 constexpr timespec kBetweenTries{0, 500'000};
 
@@ -44,8 +44,8 @@ std::uint32_t sequence(int socket) {
     return value;
 }
 
-/// Copies the selected queue to `out` and removes nothing from it. Returns false if the queue doesn't have exactly
-/// `length` bytes.
+/// Copies the selected queue to `out` without removing anything from it. Returns false if the queue doesn't have
+/// exactly `length` bytes.
 bool peek(int socket, std::uint32_t length, std::vector<std::byte>& out) {
     out.resize(length);
     if (length == 0)
@@ -61,8 +61,8 @@ bool peek(int socket, std::uint32_t length, std::vector<std::byte>& out) {
     return got == static_cast<ssize_t>(length);
 }
 
-/// Refuses out-of-band data in the receive queue. Also refuses a queue from whose middle the program has read
-/// out-of-band data: the kernel shows such a queue too short.
+/// Refuses a receive queue with out-of-band data. Also refuses a queue if the program has read out-of-band data from
+/// the middle of it, because the kernel shows such a queue too short.
 void refuseOutOfBand(int socket, const SkOptsEntry& options) {
     if (options.so_oobinline != 0)
         return;
@@ -117,9 +117,9 @@ bool readQueues(int socket, Queues& out) {
     return stable && readTcpInfo(socket).state == state && ask(socket, SIOCINQ, "a receive queue") == inQueue;
 }
 
-/// Scope whose destructor deselects the repair queue. While the send queue is selected, the kernel marks data as sent
-/// without sending it (tcp_write_xmit()). Without the deselection, an acknowledgement that arrives before the end of
-/// repair mode would delay all unsent data until a retransmission.
+/// Scope whose destructor deselects the repair queue. As long as the send queue is selected, the kernel marks data as
+/// sent without sending it (tcp_write_xmit()). If an acknowledgement arrived in this state, all unsent data would be
+/// delayed until a retransmission.
 class QueueChoice {
 public:
     explicit QueueChoice(int socket) : socket_(socket) {}
@@ -134,7 +134,8 @@ private:
     int socket_;
 };
 
-/// Scope in which SO_PEEK_OFF is off, because it would move the start of a peek (TCP since Linux 6.9).
+/// Scope in which SO_PEEK_OFF is off. With SO_PEEK_OFF, a peek wouldn't begin at the start of the queue (TCP since
+/// Linux 6.9).
 class PeekFromStart {
 public:
     PeekFromStart(int socket, const SkOptsEntry& options) : socket_(socket) {

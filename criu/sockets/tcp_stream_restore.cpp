@@ -17,16 +17,16 @@
 namespace criu::sockets {
 namespace {
 
-/// Maximum number of bytes for one send(2). In repair mode the kernel allocates one contiguous packet buffer for each
-/// call.
+/// Maximum number of bytes for one send(2). In repair mode, the kernel allocates one contiguous buffer for the data of
+/// each call.
 constexpr std::uint32_t kPiece = 64 << 10;
 constexpr std::uint8_t kLargestScale = 14;
 constexpr std::uint32_t kLargestSegment = 32767;  // maximum for TCP_MAXSEG
 constexpr std::uint32_t kSmallestSegment = 88;
 constexpr std::uint32_t kUsualSegment = 536;  // TCP_MSS_DEFAULT
 
-/// Scope in which a socket isn't bound to its device. Forged segments arrive on the loopback device. A socket that is
-/// bound to another device wouldn't get them.
+/// Scope in which a socket isn't bound to its device. Forged segments arrive on the loopback device, so a socket that
+/// is bound to another device wouldn't get them.
 class UnboundScope {
 public:
     explicit UnboundScope(int socket) : socket_(socket) {
@@ -55,9 +55,9 @@ void setSegmentSize(int socket, std::uint32_t size) {
 }
 
 /// Returns the largest segment size that the peer accepts and that fits its windows. The kernel sends no segment larger
-/// than half the largest window it has seen (tcp_bound_to_half_wnd() in include/net/tcp.h). Larger segments would wait
-/// for a window that the peer never offers. The kernel would then send data only by window probes, some kilobytes a
-/// second.
+/// than half the largest window that it has seen (tcp_bound_to_half_wnd() in include/net/tcp.h). A larger segment would
+/// wait for a window that the peer never offers. The kernel would then send data only by window probes, some kilobytes
+/// a second.
 std::uint32_t usableSegment(const TcpStreamEntry& stream) {
     std::uint32_t size = stream.mss_clamp;
     if (stream.has_max_window != 0 && stream.max_window != 0)
@@ -105,7 +105,7 @@ TcpStreamRestore::TcpStreamRestore(const ImageDir& images, const InetSkEntry& en
     }
 }
 
-/// Returns the sequence number behind the last byte of the receive queue, without a FIN.
+/// Returns the sequence number after the end of the receive queue. A FIN doesn't count.
 std::uint32_t TcpStreamRestore::receiveEnd() const noexcept {
     return stream_->inq_seq - (hasReceivedFin(state_) ? 1 : 0);
 }
@@ -127,14 +127,14 @@ void TcpStreamRestore::connect(int socket, const InetConnection& connection, std
         throw error;
     }
     setSequences(socket);
-    // The kernel computes its segment size in connect(2) from the peer's maximum, which criu can set only afterwards.
-    // Without this limit, the kernel would send only small segments.
+    // Limits the segment size before connect(2). In connect(2), the kernel computes its segment size from the peer's
+    // maximum, but criu can set this maximum only later. Without the limit, the kernel would send only small segments.
     setSegmentSize(socket, usableSegment(*stream_));
 
     length = connection.remote.store(address, device);
     const bool handshake = state_ == TcpState::SynSent;
     if (handshake)
-        leaveRepairQuietly(socket);  // connect(2) then sends the SYN again
+        leaveRepairQuietly(socket);  // outside of repair mode, connect(2) sends the SYN again
     if (::connect(socket, &address.generic, length) != 0 && !(handshake && errno == EINPROGRESS))
         failErrno("connect a socket to {}", connection.remote.text());
     if (handshake) {
@@ -144,8 +144,7 @@ void TcpStreamRestore::connect(int socket, const InetConnection& connection, std
     setSegmentSize(socket, 0);
     setOptions(socket);
     fillReceiveQueue(socket);
-    // If there is unsent data, sets the window to 0, so that the kernel doesn't send the data before the network is
-    // unlocked.
+    // If there is unsent data, sets the window to 0: the kernel must not send this data before the network is unlocked.
     setWindow(socket, stream_->unsq_len != 0 ? 0 : stream_->snd_wnd, hasReceivedFin(state_) ? 1 : 0);
     fillSendQueue(socket);
     restoreFins(socket, connection, device);
@@ -200,7 +199,7 @@ void TcpStreamRestore::fillSendQueue(int socket) {
     sendAll(socket, stream_->outq_len - stream_->unsq_len);
     if (stream_->unsq_len == 0)
         return;
-    leaveRepairQuietly(socket);  // in repair mode, the kernel would mark all data as sent
+    leaveRepairQuietly(socket);  // in repair mode, the kernel would mark all data as sent without sending it
     sendAll(socket, stream_->unsq_len);
     enterRepair(socket);
 }
@@ -238,7 +237,7 @@ void TcpStreamRestore::restoreFins(int socket, const InetConnection& connection,
         segment.window = static_cast<std::uint16_t>(std::min(stream_->snd_wnd >> stream_->snd_wscale, 0xffffU));
 
     if (state_ == TcpState::Close) {
-        // A forged reset closes the connection. The kernel then keeps no TIME_WAIT state.
+        // Closes the connection by a forged reset, so that the kernel keeps no TIME_WAIT state.
         segment.reset = true;
         forgeSegment(segment, device);
         return await(socket, TcpState::Close);
@@ -289,7 +288,7 @@ void TcpStreamRestore::finish(int socket) const {
         return;
     }
     chooseQueue(socket, RepairQueue::None);
-    // Older images have TCP_NODELAY and TCP_CORK in the stream image.
+    // Older images have TCP_NODELAY and TCP_CORK in the stream image instead of the socket's entry.
     const int on = 1;
     if (stream_->has_nodelay != 0 && stream_->nodelay != 0)
         sys(::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)), "set TCP_NODELAY");

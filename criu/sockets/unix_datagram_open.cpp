@@ -7,14 +7,15 @@
 #include "criu/files/open_fd.hpp"
 #include "criu/sockets/unix_group_opener.hpp"
 
-// Rules of the kernel for datagram sockets: a socket with a peer accepts connections and messages only from this peer.
-// Only socketpair(2) connects to an unnamed socket. A connect(2) to another peer empties the queue of the socket.
+// The kernel has these rules for datagram sockets. A socket with a peer accepts connections and messages only from this
+// peer. A socket without a name can be connected to only by socketpair(2). A connect(2) to another peer empties the
+// queue of the socket.
 
 namespace criu::sockets {
 namespace {
 
-/// True if the dumped socket was connected to a socket that was closed. The kernel ends such a connection only when the
-/// socket sends.
+/// True if the dumped socket was connected to a socket that was then closed. The kernel ends such a connection only
+/// when the connected socket sends.
 bool lostPeer(const UnixSocket& socket) {
     return socket.entry->has_peer_lost != 0 && socket.entry->peer_lost != 0 && socket.entry->peer == 0;
 }
@@ -84,7 +85,7 @@ void UnixGroupOpener::openDatagram(UnixSocket& socket) {
 void UnixGroupOpener::connectAndFillDatagram(UnixSocket& socket) {
     if (!visited_.insert(&socket).second)
         return;
-    // Connects the other sockets first: once this socket has a peer, only this peer may connect to it.
+    // Connects the other sockets first: when this socket has a peer, only that peer may connect to it.
     for (UnixSocket* const caller : socket.incoming)
         connectAndFillDatagram(*caller);
 
@@ -133,8 +134,8 @@ void UnixGroupOpener::fillDatagram(UnixSocket& socket) {
     }
 }
 
-// recvfrom(2) returns the name of the sending socket. So the packet must come from the restored sender, or from a
-// stand-in with the same name.
+// recvfrom(2) returns the name of the socket that sent a packet. So the packet must come from the restored sender, or
+// from a stand-in with the same name.
 UnixGroup::Route UnixGroupOpener::routeOf(const UnixSocket& target, std::size_t packet, const UnixGroup::Route& usual) {
     const std::string& address = target.queue[packet].address;
     const UnixSocket* const sender = target.senders[packet];

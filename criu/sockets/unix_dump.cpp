@@ -30,8 +30,8 @@ void refuseUnknown(const UnixSocketInfo& info, const std::string& shown) {
         fail("{} is a unix socket of type {}, which can't be dumped", shown, info.type);
     if (info.state != UnixState::Established && info.state != UnixState::Close && info.state != UnixState::Listen)
         fail("{} is a unix socket in state {}, which can't be dumped", shown, static_cast<int>(info.state));
-    // Until accept(2), the server end of a connection has no descriptor. So criu can't read the data and the shutdown
-    // state that a closed client left.
+    // Before accept(2), no descriptor of the connection's server end exists. So criu can't read the data and the
+    // shutdown state that a closed client left there.
     if (info.state == UnixState::Listen && std::count(info.pending.begin(), info.pending.end(), 0U) != 0)
         fail("a connection that waits to be accepted by {} was closed by its client already", shown);
 }
@@ -131,8 +131,8 @@ void UnixDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump&
         dumpPath(file, info->name, out, dump, dump.arena());
     out.peer = peerOf(*info, shown);
     if (out.peer != 0 && out.peer == dump.options().serviceSocket) {
-        // The peer is the criu service, which the restore can't reconnect. The flag makes the restore answer the
-        // client's dump request.
+        // The peer is the criu service, to which a restore can't connect the socket. The flag makes the restore answer
+        // the client's dump request.
         out.peer = 0;
         out.state = static_cast<std::uint32_t>(UnixState::Close);
         out.uflags |= static_cast<std::uint32_t>(UnixFlag::Service);
@@ -150,8 +150,8 @@ void UnixDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump&
     }
 }
 
-// Writes a socket after its peer, because CRIU 4.2 reads the entries in one pass. The order doesn't matter if both are
-// connected to each other.
+// Writes a socket after its peer, because CRIU 4.2 reads the entries in one pass. If both are connected to each other,
+// CRIU 4.2 accepts any order.
 void UnixDump::write(FileEntry& entry, const files::OpenFd& file, files::FileDump& dump) {
     const std::uint32_t inode = entry.usk->ino;
     const std::uint32_t peer = entry.usk->peer;
@@ -218,7 +218,7 @@ void UnixDump::addOutside(std::uint32_t peer, const UnixSocketInfo* info, files:
     entry.id = out.id = dump.nextId().value;
     entry.usk = &out;
     out.ino = peer;
-    // A restore reads only the name of this entry; the other values are arbitrary.
+    // The type is arbitrary, like the other values: a restore reads only the name of this entry.
     out.type = SOCK_DGRAM;
     out.state = static_cast<std::uint32_t>(UnixState::Listen);
     out.uflags = static_cast<std::uint32_t>(UnixFlag::Outside);
@@ -231,7 +231,7 @@ void UnixDump::addOutside(std::uint32_t peer, const UnixSocketInfo* info, files:
 
 void UnixDump::finish(files::FileDump& dump) {
     while (!waiting_.empty()) {
-        // Finds sockets whose peer isn't in `peers_`, so that the peer is outside of the tree. All other sockets in
+        // Finds sockets whose peer isn't in `peers_`, because such a peer is outside of the tree. All other sockets in
         // `waiting_` wait for a peer that is in `waiting_`, too.
         const auto found = std::find_if(waiting_.begin(), waiting_.end(),
                                         [this](const auto& item) { return !peers_.contains(item.first); });

@@ -19,14 +19,14 @@ class UnixDump {
 public:
     explicit UnixDump(ExternalSocketDump& externalSockets) : externalSockets_(externalSockets) {}
 
-    /// Fills those fields of the entry that getsockopt(2) and similar calls on the socket return. Any thread may call
-    /// this function.
+    /// Fills those fields of the entry whose values getsockopt(2) and similar calls on the socket return. Any thread
+    /// may call this function.
     static UnixSkEntry& prepare(const files::OpenFd& file, Arena& arena);
 
-    /// Fills the other fields of a prepared socket, and dumps its queue.
+    /// Fills the remaining fields of a prepared socket, and dumps its queue.
     void add(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump);
 
-    /// Refuses connections to sockets outside of the tree if the options don't allow them. Call it after add() of all
+    /// Refuses connections to outside sockets if the options don't allow these connections. Call it after add() of all
     /// sockets.
     void finish(files::FileDump& dump);
 
@@ -49,9 +49,9 @@ private:
     ExternalSocketDump& externalSockets_;
     std::set<std::uint32_t> read_;  ///< ids of the network namespaces whose sockets are in `all_`
     std::map<std::uint32_t, kernel::UnixSocketInfo> all_;
-    /// Listener of each client whose connection isn't accepted; inode numbers.
+    /// Listener of each client whose connection isn't accepted yet; both are inode numbers.
     std::map<std::uint32_t, std::uint32_t> waitsFor_;
-    std::map<std::uint32_t, std::uint32_t> peers_;  ///< peer of each added socket; inode numbers
+    std::map<std::uint32_t, std::uint32_t> peers_;  ///< peer of each added socket; both are inode numbers
     std::set<std::uint32_t> written_;
     /// Sockets that wait for their peer; the key is the peer's inode number.
     std::map<std::uint32_t, std::vector<Waiting>> waiting_;

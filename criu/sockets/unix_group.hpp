@@ -24,24 +24,24 @@ namespace criu::sockets {
 
 /// Values of unix_sk_entry.uflags.
 enum class UnixFlag : std::uint32_t {
-    Outside = 1,   ///< socket outside of the tree; a restore uses only its name
+    Outside = 1,   ///< outside socket; a restore uses only its name
     Service = 2,   ///< client socket that was connected to the criu service during the dump
-    Callback = 4,  ///< external socket that a plugin saved and restores
+    Callback = 4,  ///< external socket that a plugin dumps and restores
 };
 
-/// Unix socket of the images, with pointers to the sockets that it is connected to.
+/// Unix socket of the images, with pointers to the sockets to which it is connected.
 struct UnixSocket {
     const UnixSkEntry* entry = nullptr;
     FileId id;
     UnixName name;
-    UnixSocket* peer = nullptr;      ///< socket of the tree that this socket is connected to, or null
-    UnixSocket* outside = nullptr;   ///< peer outside of the tree, or null; a restore never creates it
+    UnixSocket* peer = nullptr;      ///< socket of the tree to which this socket is connected, or null
+    UnixSocket* outside = nullptr;   ///< outside peer, or null; a restore never creates it
     UnixSocket* acceptor = nullptr;  ///< listener that hasn't accepted this socket's connection yet, or null
     /// Listener whose accept(2) returned this socket with the listener's name, or null.
     UnixSocket* listener = nullptr;
     std::vector<UnixSocket*> incoming;  ///< datagram sockets that are connected to this socket, except `peer`
     std::span<const QueuedPacket> queue;
-    std::vector<UnixSocket*> senders;  ///< sender of each packet in the queue; null if unknown or closed
+    std::vector<UnixSocket*> senders;  ///< sender of each packet in the queue; null if the sender is unknown or closed
 
     [[nodiscard]] bool has(UnixFlag flag) const { return (entry->uflags & static_cast<std::uint32_t>(flag)) != 0; }
     [[nodiscard]] bool datagram() const;
@@ -55,15 +55,16 @@ struct UnixSocket {
     [[nodiscard]] std::string shown() const;
 };
 
-/// Unix group: sockets that are connected, or in flight in each other's queues. One process creates all sockets of a
-/// group, so it never waits for another process to create a peer.
+/// Unix group: sockets that are connected to each other, or in flight in each other's queues. One process creates all
+/// sockets of a group, so that it never waits for another process to create a peer.
 class UnixGroup final : public files::RestoredFile {
 public:
     UnixGroup(const ProcessLock& lock, const ExternalSocketRestore& externalSockets, const files::PathRemaps& remaps)
         : lock_(lock), externalSockets_(externalSockets), remaps_(remaps) {}
 
     void add(UnixSocket& socket) { sockets_.push_back(&socket); }
-    /// True if the group binds or looks up paths. Only one process may do so at a time (ProcessLock).
+    /// True if the restore of the group binds sockets to paths or looks up paths. Only one process at a time may do
+    /// this (ProcessLock).
     [[nodiscard]] bool usesPaths() const;
 
     [[nodiscard]] std::string describe() const override;
@@ -71,23 +72,24 @@ public:
     void complete(files::PlacedFiles& placed) override;
     [[nodiscard]] const FownEntry* owner(FileId id) const override;
     [[nodiscard]] std::vector<FileId> needs() const override;
-    /// Always true: a path connects sockets of different network and mount namespaces.
+    /// Always true, because a path can connect sockets of different network and mount namespaces.
     [[nodiscard]] bool spansNamespaces() const override { return true; }
 
     [[nodiscard]] std::span<UnixSocket* const> sockets() const { return sockets_; }
 
     /// Sending socket and address by which criu puts a packet into a queue.
     struct Route {
-        FileId member;                   ///< sending socket of the group, if `held` is null
+        FileId member;                   ///< sending socket of the group; used if `held` is null
         std::shared_ptr<UniqueFd> held;  ///< temporary sending socket, or null
-        std::string to;                  ///< address of the receiver; empty if the sender is connected to it
-        std::shared_ptr<UniqueFd> file;  ///< O_PATH descriptor of the receiver's socket file; null without a path
+        /// Address of the receiver; empty if the sending socket is connected to the receiver.
+        std::string to;
+        std::shared_ptr<UniqueFd> file;  ///< O_PATH descriptor of the receiver's socket file; null if `to` isn't a path
 
         /// Sends a packet. `find`: returns the descriptor of a socket of the group.
         void send(QueueFiller& filler, const QueuedPacket& packet, const std::function<int(FileId)>& find,
                   const kernel::Usernsd* usernsd) const;
     };
-    /// Deferred packet: criu sends it when all processes exist, because it contains the pid of its sender.
+    /// Deferred packet: it contains the pid of its sender, so criu sends it only when all processes exist.
     struct Deferred {
         const QueuedPacket* packet = nullptr;
         Route route;

@@ -27,7 +27,7 @@ UnixGroupOpener::UnixGroupOpener(UnixGroup& group, files::FileOpener& opener)
 
 void UnixGroupOpener::run() {
     adoptGiven();
-    // Sockets with deleted names come first, because another socket may have been bound to the same name later.
+    // Sockets with deleted names come first: later, another dumped socket may be bound to the same name.
     std::vector<UnixSocket*> sockets(group_.sockets_);
     std::stable_partition(sockets.begin(), sockets.end(),
                           [](const UnixSocket* socket) { return socket->name.deleted; });
@@ -38,7 +38,7 @@ void UnixGroupOpener::run() {
     for (UnixSocket* const socket : sockets)
         if (socket->isEnd())
             openEnds(*socket);
-    // connects clients that aren't accepted yet, in the order of their connect(2)
+    // connects clients whose connections aren't accepted yet, in the dumped order of their connect(2) calls
     for (UnixSocket* const socket : group_.sockets_)
         if (socket->acceptor != nullptr && !connected_.contains(socket)) {
             listenAs(fdOf(*socket->acceptor), kWideBacklog, *socket);
@@ -50,7 +50,7 @@ void UnixGroupOpener::run() {
     for (UnixSocket* const socket : sockets)
         if (socket->datagram())
             openDatagram(*socket);
-    // Fills the queues when all sockets of the group exist, because these sockets may be in flight in the queues.
+    // Fills the queues when all sockets of the group exist, because a queue may contain one of these sockets in flight.
     for (UnixSocket* const socket : sockets)
         if (socket->isEnd() && !connected_.contains(socket))
             fillEnd(*socket);
@@ -86,7 +86,7 @@ void UnixGroupOpener::listenAs(int fd, int backlog, const UnixSocket& peer) {
     as(peerOf(*peer.entry), [&] { sys(::listen(fd, backlog), "listen"); });
 }
 
-/// Warns once if a restored socket has other peer credentials (SO_PEERCRED) than the dumped socket.
+/// Warns once if SO_PEERCRED of a restored socket returns other credentials than in the dump.
 void UnixGroupOpener::warnOfPeers() {
     if (unknownPeer_)
         opener_.log().warn("The images don't say who has made the connections of {}: SO_PEERCRED will name criu's user",
@@ -138,8 +138,8 @@ const files::HiddenDirectory* UnixGroupOpener::hiddenPlaceOf(const UnixName& nam
         return nullptr;
     const std::string path = name.path();
     const files::HiddenDirectory* const hidden = group_.remaps_.findHidden(name.mount, path);
-    // Returns null for a name in a non-root namespace, which bind(2) reaches by a path of that namespace. The directory
-    // of a deleted name may not exist.
+    // Returns null for a name in a non-root namespace, because bind(2) reaches this name by a path of that namespace.
+    // Also returns null for a deleted name in a subdirectory, because the subdirectory may not exist.
     if (hidden == nullptr || hidden->path.empty() || (name.deleted && hidden->path != parentDirectory(path)))
         return nullptr;
     return hidden;
@@ -188,7 +188,8 @@ void UnixGroupOpener::adoptGiven() {
 }
 
 void UnixGroupOpener::answerAsService(UnixSocket& socket) {
-    // Answers the client's dump request. The field `restored` of the answer tells the client that it was restored.
+    // Answers the client's dump request. The field `restored` of the answer is true, so that the client knows that it
+    // was restored.
     auto [end, service] = createPair(socket);
     CriuDumpResp dump = CRIU_DUMP_RESP__INIT;
     dump.has_restored = 1;
@@ -217,8 +218,8 @@ UnixGroup::Route UnixGroupOpener::via(UniqueFd passing) {
 }
 
 void UnixGroupOpener::fill(const UnixSocket& target, const UnixGroup::Route& usual) {
-    // The kernel accepts the sender's pid only when that process exists, so such packets are deferred. The target must
-    // still accept packets at that time.
+    // Defers packets with a sender's pid, because the kernel accepts this pid only when that process exists. The target
+    // must still accept packets at that time.
     const bool named = std::any_of(target.queue.begin(), target.queue.end(),
                                    [](const QueuedPacket& packet) { return packet.sender.has_value(); });
     const bool accepts = !target.datagram() || target.mutual() || (target.peer == nullptr && target.outside == nullptr);

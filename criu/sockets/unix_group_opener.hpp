@@ -25,10 +25,10 @@ public:
     void run();
 
 private:
-    /// Large backlog during the restore, so that connect(2) doesn't block.
+    /// Backlog of listeners during the restore. It is large, so that connect(2) doesn't block.
     static constexpr int kWideBacklog = 1 << 16;
 
-    // Functions for all socket types.
+    // Functions for sockets of all types.
     [[nodiscard]] bool made(const UnixSocket& socket) const { return made_.contains(&socket); }
     [[nodiscard]] int fdOf(const UnixSocket& socket) const;
     /// Creates a socket in the network namespace of the dumped socket `of`.
@@ -40,18 +40,18 @@ private:
     /// Returns the covered directory that contains the name. Returns null if no other mount covers the path.
     [[nodiscard]] const files::HiddenDirectory* hiddenPlaceOf(const UnixName& name) const;
     void connectTo(int fd, const UnixSocket& target);
-    /// Calls `work` with the credentials of `doer`, because the kernel records the caller's credentials for
-    /// SO_PEERCRED. Without `doer`, calls `work` with criu's credentials.
+    /// Calls `work` with the credentials `doer`, because the kernel records the caller's credentials for SO_PEERCRED.
+    /// If `doer` is empty, uses criu's credentials.
     void as(const std::optional<kernel::Identity>& doer, const std::function<void()>& work);
     void listenAs(int fd, int backlog, const UnixSocket& peer);
     void warnOfPeers();
     void connectOutside(UnixSocket& socket);
-    /// Takes over sockets that the user passed by --inherit-fd or that plugins restored.
+    /// Puts into `made_` the sockets that the user passed by --inherit-fd or that plugins restored.
     void adoptGiven();
     void answerAsService(UnixSocket& socket);
 
     /// Sends the dumped packets into the queue of `target`, or adds them to the deferred packets. `usual`: route for
-    /// packets without a known sender.
+    /// packets whose sender is unknown.
     void fill(const UnixSocket& target, const UnixGroup::Route& usual);
     [[nodiscard]] static UnixGroup::Route via(const UnixSocket& sender);
     [[nodiscard]] static UnixGroup::Route via(UniqueFd passing);
@@ -78,14 +78,14 @@ private:
     std::set<const UnixSocket*> connected_;
     std::set<const UnixSocket*> visited_;
     std::set<const UnixSocket*> filled_;
-    /// O_PATH descriptors of the socket files, for sockets with a path. They lead to the socket even if the path is
-    /// removed.
+    /// O_PATH descriptors of the files of sockets with a path. connect(2) reaches the socket by such a descriptor even
+    /// after the path is removed.
     std::map<const UnixSocket*, std::shared_ptr<UniqueFd>> files_;
-    /// Temporary peers that fill the queues of sockets without a peer in the group.
+    /// Temporary peers of sockets without a peer in the group. They fill the queues of these sockets.
     std::map<const UnixSocket*, UniqueFd> senders_;
     /// Stand-ins for closed senders; the key is the sender's name.
     std::map<std::string, std::shared_ptr<UniqueFd>> gone_;
-    /// True if the kernel recorded criu's credentials, because the images don't contain peer credentials.
+    /// True if a restored socket has criu's credentials as its peer credentials, because the images contain none.
     bool unknownPeer_ = false;
 };
 

@@ -30,8 +30,8 @@
 namespace criu::sockets {
 namespace {
 
-/// Returns the sorted names of a socket file in a directory; none if criu can't read the directory. `status`: stat(2)
-/// result of the file.
+/// Returns the sorted names of a socket file in a directory; no names if criu can't read the directory. `status`:
+/// stat(2) result of the file.
 std::vector<std::string> namesInDirectory(const std::string& directory, const struct stat& status) {
     std::vector<std::string> names;
     const auto close = [](DIR* open) { ::closedir(open); };
@@ -39,7 +39,7 @@ std::vector<std::string> namesInDirectory(const std::string& directory, const st
     if (open == nullptr)
         return names;
     while (const dirent* const entry = ::readdir(open.get())) {
-        // Doesn't compare d_ino: readdir(3) of overlayfs may return other inode numbers than stat(2).
+        // Doesn't compare d_ino: on overlayfs, readdir(3) and stat(2) may return different inode numbers.
         if (entry->d_type != DT_SOCK && entry->d_type != DT_UNKNOWN)
             continue;
         struct stat there {};
@@ -60,8 +60,8 @@ std::string_view withoutEnd(std::string_view text) {
     return text;
 }
 
-/// Returns the directory in which the program called bind(2) with the relative `name`, which created the file at
-/// `path`. Returns nothing if the file was renamed, or if the process has changed its working directory.
+/// Returns the directory in which the program has called bind(2) with the relative `name`; `path` is the path of the
+/// created file. Returns nothing if the file was renamed, or if the process has changed its working directory.
 std::optional<std::string> bindDirectory(const files::OpenFd& file, std::string_view name, const std::string& path) {
     std::string_view plain = name;
     while (plain.starts_with("./"))
@@ -81,7 +81,7 @@ std::optional<std::string> bindDirectory(const files::OpenFd& file, std::string_
     return std::nullopt;
 }
 
-/// Scope in which criu has another working directory.
+/// Scope in which the calling process has a different working directory.
 class WorkingDirectoryScope {
 public:
     explicit WorkingDirectoryScope(const std::string& to) {
@@ -102,8 +102,8 @@ private:
     UniqueFd back_;
 };
 
-/// Scope in which "/" of the calling process is a new, empty directory. criu can then bind a socket to any path, and no
-/// other user can exchange a component of this path. The kernel stores the path that bind(2) gets. The caller must
+/// Scope in which "/" of the calling process is a new, empty directory. criu can bind a socket to any path there, and
+/// no other user can exchange a component of this path. The kernel stores the path that bind(2) gets. The caller must
 /// remove all files in the directory before the scope ends. The process must have one thread, because threads share the
 /// root directory.
 class RootDirectoryScope {
@@ -164,15 +164,16 @@ void setPermissions(int file, const UnixName& name) {
         changeMode(file, static_cast<mode_t>(wanted.mode));
 }
 
-/// Removes the socket file that the dumped process left. Throws Error if a socket is bound to the file: another process
-/// uses this socket.
+/// Removes the socket file that the dumped process left. Throws Error if a socket is bound to the file, because another
+/// process then uses this socket.
 void removeStale(const UnixName& name, const kernel::CreatedName& at) {
     const UniqueFd file(::openat(at.directory(), at.name(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     struct stat there {};
     if (!file || ::fstat(file.get(), &there) != 0 || !S_ISSOCK(there.st_mode))
         return;
-    // connect(2) returns ECONNREFUSED if no socket is bound to the file. The kernel checks this before it compares the
-    // socket types. A socket of any type doesn't notice the connect(2) of a datagram socket.
+    // Tests whether a socket is bound to the file: if not, connect(2) returns ECONNREFUSED. The kernel checks this
+    // before it compares the socket types. A bound socket of any type doesn't notice the connect(2) of a datagram
+    // socket.
     const UniqueFd probe(sys(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), "make a socket"));
     const std::string self = fmt::format("/proc/self/fd/{}", file.get());
     const Address address(self);
@@ -201,13 +202,12 @@ kernel::CreatedName fileOf(const UnixName& name, const files::HiddenDirectory* h
     return kernel::CreatedName(name.place.empty() ? std::string(name.address()) : name.place);
 }
 
-/// Returns the directory that the path of the socket file is relative to; empty if the path is absolute.
+/// Returns the directory to which the path of the socket file is relative; empty if the path is absolute.
 std::string baseOf(const UnixName& name, const files::HiddenDirectory* hidden) {
     return hidden == nullptr && name.place.empty() ? name.directory : std::string();
 }
 
-/// Binds the socket `fd` to `path` in a temporary root directory, and moves the socket file to `at` if that name is
-/// free.
+/// Binds the socket `fd` to `path` in a temporary root directory. Moves the socket file to `at` if that name is free.
 UniqueFd bindFile(int fd, const UnixName& name, const std::string& path, kernel::CreatedName& at, PathFate fate) {
     RootDirectoryScope apart(at);
     kernel::CreatedDirectories parents;
@@ -219,7 +219,7 @@ UniqueFd bindFile(int fd, const UnixName& name, const std::string& path, kernel:
     UniqueFd file = made.open();
     apart.goBack();
     setPermissions(file.get(), name);
-    // Also gives a file with PathFate::Removed the name for a moment, because /proc shows the last name of a deleted
+    // Even a file with PathFate::Removed gets the name for a moment, because /proc shows the last name of a deleted
     // file.
     const int code = made.moveTo(at);
     if (code == 0 || (code == EEXIST && fate == PathFate::Removed))
@@ -230,7 +230,7 @@ UniqueFd bindFile(int fd, const UnixName& name, const std::string& path, kernel:
     throw error;
 }
 
-/// Creates the other hard links of the socket file `at`. Removes stale files of the dumped socket at these names.
+/// Creates the other hard links of the socket file `at`. At these names, removes stale files of the dumped socket.
 std::vector<kernel::CreatedName> linkFurther(const UnixName& name, const kernel::CreatedName& at, int file) {
     std::vector<kernel::CreatedName> names;
     for (const std::string& further : name.furtherNames) {
@@ -292,8 +292,8 @@ std::string UnixName::shown() const {
 
 namespace {
 
-/// Throws Error if a restore can't find the socket file at `path` on a covered mount by the mount id and the socket's
-/// name.
+/// Throws Error if a restore couldn't find the socket file by the mount id and the socket's name. `path`: path of the
+/// file on a covered mount.
 void requireRestorable(const files::OpenFd& file, const UnixSkEntry& entry, const std::string& path,
                        const files::TreeRoot& tree) {
     if (!tree.isDumped() || !tree.hasMount(entry.mnt_id) || tree.isOfNonRootNs(entry.mnt_id) ||
@@ -307,9 +307,9 @@ void requireRestorable(const files::OpenFd& file, const UnixSkEntry& entry, cons
              file.describe(), path, UnixName::of(entry).shown());
 }
 
-/// Stores all names of the socket file in the directory of `path`, where bind(2) created the file. `found`: the file
-/// still has the name `path`. If it hasn't, the function sets `path` to another name of the file in the directory.
-/// Returns false if the file has no name in the directory.
+/// Stores all names of the socket file in the directory of `path`, in which bind(2) created the file. `found`: true if
+/// the file still has the name `path`. If it hasn't, sets `path` to another name of the file in this directory. Returns
+/// false if the file has no name in the directory.
 bool storeNames(const files::OpenFd& file, const struct stat& stat, const std::string& directory, bool found,
                 std::string& path, UnixSkEntry& out, Log& log, Arena& arena) {
     std::vector<std::string> names;
@@ -373,9 +373,9 @@ void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out
         if ((!directory || path != bound) && out.deleted == 0)
             out.file_path = arena.string(path);
     } else if (const std::string named = UnixName::of(out).path(); named != path && out.deleted == 0) {
-        // Stores the path only if the socket's name doesn't lead to the file: the file was renamed, or the process had
-        // another root directory. The path of a deleted file isn't stored, because it may be in a temporary directory
-        // of an earlier restore.
+        // Stores the path only if the socket's name doesn't lead to the file: then the file was renamed, or the process
+        // had a different root directory. Doesn't store the path of a deleted file, because this path may be in a
+        // temporary directory of an earlier restore.
         struct stat by {};
         if (::lstat(tree.at(named, mount).c_str(), &by) != 0 || by.st_dev != stat.st_dev || by.st_ino != stat.st_ino)
             out.file_path = arena.string(path);
@@ -406,7 +406,7 @@ UniqueFd bindName(int fd, const UnixName& name, PathFate fate, const files::Hidd
     if (fate == PathFate::Removed)
         return file;
     std::vector<kernel::CreatedName> further = linkFurther(name, at, file.get());
-    // Keeps the files when the CreatedName objects are destroyed.
+    // The destructors of CreatedName would remove the files.
     at.release();
     for (kernel::CreatedName& one : further)
         one.release();

@@ -21,15 +21,15 @@ namespace criu::sockets {
 struct UnixName {
     /// Name in the form of sun_path: an abstract name begins with a zero byte, a path ends with a zero byte.
     std::string text;
-    /// Working directory in which the program called bind(2) with a relative path; empty for other names.
+    /// Working directory in which the program has called bind(2) with a relative path; empty for other names.
     std::string directory;
-    /// Absolute path of a socket file that was renamed, or that was created in another root directory. Empty if
-    /// `directory` and `text` lead to the file.
+    /// Absolute path of the socket file if `directory` and `text` don't lead to it: the file was renamed, or created in
+    /// a different root directory. Empty if they do.
     std::string place;
     /// Other names (hard links) of the socket file in the same directory.
     std::vector<std::string> furtherNames;
-    /// Id in images of the mount that the path is on; 0 if unknown. Needed because the same path may exist in several
-    /// mount namespaces.
+    /// Id in images of the mount that contains the path; 0 if unknown. Needed because the same path may exist in
+    /// several mount namespaces.
     int mount = 0;
     /// True if the socket file has been deleted, so that no path leads to the socket.
     bool deleted = false;
@@ -51,15 +51,15 @@ struct UnixName {
 /// links in other directories, because criu can't find them.
 void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out, files::FileDump& dump, Arena& arena);
 
-/// State of a path after a socket was bound to it.
+/// State that a path gets when a socket was bound to it.
 enum class PathFate {
-    Kept,     ///< the socket file stays; it replaces a stale socket file, and any other file with the name is an error
-    Removed,  ///< the socket has no file; criu doesn't change another file with the name
+    Kept,     ///< the socket file stays. It replaces a stale socket file; any other file at the path is an error
+    Removed,  ///< the socket has no file; another file at the path stays unchanged
 };
 
-/// Binds the socket `fd` to `name`. For paths, sets mode and owner of the socket file. Returns an O_PATH descriptor by
-/// which connect(2) reaches the socket even if the path is removed. Only one process may call this function at a time
-/// (ProcessLock). `hidden`: covered directory that contains the path; null if the path isn't covered.
+/// Binds the socket `fd` to `name`. For paths, sets mode and owner of the socket file. Returns an O_PATH descriptor of
+/// the file. connect(2) reaches the socket by it even if the path is removed. Only one process may call this function
+/// at a time (ProcessLock). `hidden`: covered directory that contains the path; null if the path isn't covered.
 UniqueFd bindName(int fd, const UnixName& name, PathFate fate, const files::HiddenDirectory* hidden);
 
 /// Removes a stale socket file, so that a plugin can bind a socket to the path. Does nothing for names that aren't

@@ -95,8 +95,8 @@ void UnixPlan::linkListeners() {
 }
 
 void UnixPlan::linkSenders() {
-    // The kernel shows the sender's path, but not its mount namespace. If sockets of several namespaces have the path,
-    // takes one in the receiver's namespace.
+    // The kernel shows the sender's path, but not its mount namespace. If sockets of several namespaces have this path,
+    // chooses the one in the receiver's namespace.
     std::map<std::string_view, std::vector<UnixSocket*>> datagrams;
     for (UnixSocket& socket : sockets_)
         if (socket.datagram() && !socket.name.empty() && !socket.has(UnixFlag::Outside))
@@ -132,12 +132,13 @@ void UnixPlan::makeGroups() {
             for (const FileId right : packet.rights)
                 if (const auto found = byId_.find(right); found != byId_.end())
                     tie(socket, found->second);
-        // Puts sockets with the same path into one group: the program bound the path again after a socket had lost it.
+        // Puts sockets with the same path into one group: after one socket had lost the path, the program bound another
+        // socket to it.
         if (socket.name.isPath())
             tie(socket, paths.emplace(std::tuple(socket.name.mount, socket.name.directory, socket.name.text), &socket)
                             .first->second);
     }
-    /// Group of each set of tied sockets; the key is the number of the set.
+    /// Unix groups; the key is the number of a set of sockets that must be in one group.
     std::unordered_map<std::size_t, std::shared_ptr<UnixGroup>> groups;
     for (UnixSocket& socket : sockets_) {
         if (socket.has(UnixFlag::Outside))

@@ -41,7 +41,7 @@ private:
     std::map<FileId, std::shared_ptr<UnixGroup>> groups_;
 };
 
-/// Returns the directories that contain socket files. The keys are mount ids and directory paths. The value is true if
+/// Returns the directories that contain socket files. The key is a mount id and a directory path. The value is true if
 /// at least one socket file in the directory isn't deleted. Throws Error.
 [[nodiscard]] std::map<int, std::map<std::string, bool>> directoriesOfNames(std::span<const FileEntry* const> entries);
 

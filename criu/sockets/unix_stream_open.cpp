@@ -32,8 +32,8 @@ void UnixGroupOpener::openEnds(UnixSocket& one) {
             fail("{} is given by --inherit-fd, but not its other end, {}", one.shown(), other->shown());
         return;
     }
-    // An accepted socket has the name of its listener. The kernel gives it this name only in accept(2).
-    UniqueFd rest;  // other end of the connection, if no process has it
+    // The name of an accepted socket is the name of its listener. The kernel gives it this name only in accept(2).
+    UniqueFd rest;  // other end of the connection, if no process of the tree has this end
     bool accepted = false;
     if (listenerOf(one) != nullptr)
         accepted = openAccepted(one, other, rest);
@@ -86,8 +86,8 @@ bool UnixGroupOpener::openAccepted(UnixSocket& accepted, UnixSocket* other, Uniq
         if (file)
             file = opener_.toServiceRange(std::move(file));
     }
-    // Calls listen(2) with the dumped credentials: the kernel records the credentials of the last listen(2) as the
-    // client's peer credentials.
+    // Calls listen(2) with the dumped credentials: the client's peer credentials are those of the listener's most
+    // recent listen(2).
     const int from = listener != nullptr ? fdOf(*listener) : passing.get();
     listenAs(from, kWideBacklog, other != nullptr ? *other : accepted);
 

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
-// Included after sys/socket.h, whose declarations this header uses.
+// Must be after sys/socket.h, because this header uses its declarations.
 #include <linux/vm_sockets.h>
 
 #include <array>
@@ -33,7 +33,7 @@ struct VsockOption {
 };
 
 // A restore sets the options in the order of this table. The limits of the buffer size come before the size, because
-// the kernel clamps the size to the limits.
+// the kernel clamps the size to these limits.
 constexpr VsockOption kOptions[] = {
     {SO_VM_SOCKETS_BUFFER_MAX_SIZE, sizeof(std::uint64_t), "SO_VM_SOCKETS_BUFFER_MAX_SIZE"},
     {SO_VM_SOCKETS_BUFFER_MIN_SIZE, sizeof(std::uint64_t), "SO_VM_SOCKETS_BUFFER_MIN_SIZE"},
@@ -70,7 +70,7 @@ sockaddr_vm ownAddress(int fd) {
 }
 
 /// Refuses sockets that are connected, connecting or disconnected, or that have clients to accept. The kernel doesn't
-/// show the state of a vsock socket, but each state that criu can dump has a distinct poll(2) result.
+/// show the state of a vsock socket. But each state that criu can dump has a poll(2) result that no other state has.
 void refuseUnlessQuiet(const files::OpenFd& file, const sockaddr_vm& own, bool listening) {
     constexpr std::string_view kClose = "have the program close it before the dump";
     sockaddr_vm peer{};

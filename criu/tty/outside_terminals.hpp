@@ -18,20 +18,20 @@ namespace criu::tty {
 /// masters, and the foreground groups.
 class OutsideTerminals {
 public:
-    /// `groupFor` returns the restored process group for a group of the image. For a group of a shell job session, it
-    /// returns criu's group. It returns 0 if no process of the tree is in the group.
+    /// `groupFor`: returns the restored process group for a group of the image. For a group of a shell job session,
+    /// returns criu's group. Returns 0 if no process of the tree is in the group.
     explicit OutsideTerminals(std::function<TreePid(TreePid image)> groupFor) : groupFor_(std::move(groupFor)) {}
 
-    /// Opens the terminals that the options need, before the first process exists. `toServiceRange` moves a descriptor
-    /// out of the numbers of restored files. Throws Error.
+    /// Opens the terminals that the options need. Call it before the first process exists. `toServiceRange`: moves a
+    /// descriptor into the service range. Throws Error.
     void open(const model::Options& options, const std::function<UniqueFd(UniqueFd)>& toServiceRange);
 
     /// Returns the shell job terminal (--shell-job); -1 if there is none. This object owns the descriptor.
     [[nodiscard]] int own() const noexcept { return own_.get(); }
 
-    /// Sends an orphan master to the coordinator (Options::orphanPtsMaster). A restored process calls it.
+    /// Sends an orphan master to the coordinator (Options::orphanPtsMaster). Restored processes call this.
     void handOver(UniqueFd master) const;
-    /// Returns the next orphan master, or an invalid descriptor if there is none. The coordinator calls it.
+    /// Returns the next orphan master, or an invalid descriptor if there is none. The coordinator calls this.
     [[nodiscard]] UniqueFd handedOver() const;
 
     [[nodiscard]] TreePid groupFor(TreePid image) const { return groupFor_(image); }

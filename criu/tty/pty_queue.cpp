@@ -14,13 +14,14 @@
 namespace criu::tty {
 namespace {
 
-constexpr std::size_t kLineLimit = 4096;              // N_TTY_BUF_SIZE, the maximal length of a line
-constexpr std::size_t kLimit = std::size_t{1} << 20;  // no queue holds more; limits an outside process that writes
-constexpr std::uint8_t kEndOfFile = 0x04;             // the character ^D
+constexpr std::size_t kLineLimit = 4096;  // N_TTY_BUF_SIZE, the maximal length of a line
+// No queue contains more bytes; limits the reads while an outside process writes.
+constexpr std::size_t kLimit = std::size_t{1} << 20;
+constexpr std::uint8_t kEndOfFile = 0x04;  // the character ^D
 constexpr std::uint8_t kQuote = 0x16;
 
-/// Scope in which a descriptor has O_NONBLOCK. Frozen tasks may share the open file description, so the destructor
-/// restores the flag. The scope is as short as possible, because no process restores the flag if criu is killed.
+/// Scope in which a descriptor has O_NONBLOCK. The destructor restores the flag, because frozen tasks may share the
+/// open file description. Keep the scope short: if criu is killed in it, no process restores the flag.
 class NonblockingScope {
 public:
     explicit NonblockingScope(int fd) : fd_(fd), flags_(sys(::fcntl(fd, F_GETFL), "read the flags of a terminal")) {
@@ -39,7 +40,7 @@ private:
     int flags_;
 };
 
-/// Scope in which no settings are locked by TIOCSLCKTRMIOS, because the kernel doesn't change locked settings.
+/// Scope in which TIOCSLCKTRMIOS locks no settings, because the kernel doesn't change locked settings.
 class UnlockedSettings {
 public:
     explicit UnlockedSettings(int slave) : slave_(slave), locked_(kernel::readLockedSettings(slave)) {
@@ -62,7 +63,7 @@ private:
     kernel::LineSettings locked_;
 };
 
-/// Returns true if readers get whole lines.
+/// Returns true if a reader gets complete lines.
 bool isCanonical(const kernel::LineSettings& settings) {
     return (settings.local & ICANON) != 0 && (settings.local & EXTPROC) == 0;
 }
@@ -71,7 +72,8 @@ bool endsLine(std::uint8_t byte, const kernel::LineSettings& settings) {
     return byte == '\n' || (byte != 0 && (byte == settings.characters[VEOL] || byte == settings.characters[VEOL2]));
 }
 
-/// Reads once, appends the bytes to `queued`, and returns their number; nullopt if the queue is empty.
+/// Reads once, appends the bytes to `queued`, and returns the number of these bytes. Returns nullopt if the queue is
+/// empty.
 std::optional<std::size_t> readSome(int fd, Queued& queued) {
     std::array<std::byte, kLineLimit> block;
     ssize_t got = 0;
@@ -116,7 +118,7 @@ kernel::LineSettings quiet(const kernel::LineSettings& settings) {
     return out;
 }
 
-/// Returns the bytes that criu must write so that the line discipline queues the dumped bytes.
+/// Returns the bytes that criu must write so that the line discipline queues exactly the dumped bytes.
 std::vector<std::byte> asTyped(const Queued& queued, const kernel::LineSettings& settings) {
     if (!isCanonical(settings))
         return queued.bytes;
@@ -135,7 +137,7 @@ std::vector<std::byte> asTyped(const Queued& queued, const kernel::LineSettings&
     return typed;
 }
 
-/// Returns the value of FIONREAD when all complete lines are queued.
+/// Returns the value that FIONREAD has when all complete lines are queued.
 std::size_t completeBytes(const Queued& queued, const kernel::LineSettings& settings) {
     std::size_t complete = queued.endsOfFile.empty() ? 0 : queued.endsOfFile.back();
     for (std::size_t i = complete; i < queued.bytes.size(); ++i)
@@ -166,7 +168,7 @@ std::size_t writeAll(int fd, std::span<const std::byte> bytes) {
         }
         if (written < 0 && code != EAGAIN)
             failWith(code, "put back what waited in a terminal");
-        ++tries;  // waits, because a kernel thread passes the bytes to the other end
+        ++tries;  // the queue is full until a kernel thread has passed bytes to the other end, so waits
         pauseBriefly();
     }
     return bytes.size();
@@ -186,14 +188,14 @@ bool awaitArrival(int slave, const Queued& queued, const kernel::LineSettings& s
         ::poll(&readable, 1, 0);
         pauseBriefly();
     }
-    // FIONREAD doesn't count the last line if it is incomplete, so criu waits a moment.
+    // Waits a moment for an incomplete last line, because FIONREAD doesn't count it.
     if (canonical && wanted < queued.bytes.size())
         pauseBriefly();
     return true;
 }
 
-/// Writes both queues while the terminal has the settings of quiet(). Returns the number of bytes that didn't fit or
-/// may have changed.
+/// Writes both queues while the terminal has the settings of quiet(). Returns the number of bytes that didn't fit, or
+/// that the line discipline may have changed.
 std::size_t putQuietly(int master, int slave, const Queued& output, const Queued& input,
                        const kernel::LineSettings& settings) {
     std::size_t left = writeAll(slave, output.bytes);
@@ -228,8 +230,8 @@ void takeInput(int slave, Queued& into) {
     const bool canonical = isCanonical(*settings);
     if (canonical)
         readLines(slave, *settings, into);
-    // Changes the settings: a read returns fewer than VMIN bytes only if VMIN is 0 or 1, and an incomplete line only in
-    // non-canonical mode.
+    // Changes the settings, because otherwise read(2) may not return all bytes. It returns fewer than VMIN bytes only
+    // if VMIN is 0 or 1, and an incomplete line only in non-canonical mode.
     kernel::LineSettings raw = *settings;
     raw.local &= ~tcflag_t{ICANON};
     raw.characters[VMIN] = 1;

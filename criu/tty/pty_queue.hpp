@@ -9,16 +9,16 @@
 #include "criu/base/unique_fd.hpp"
 #include "criu/kernel/terminal.hpp"
 
-/// Functions for waiting bytes of a pseudoterminal. The kernel has no call to read bytes without removing them. So criu
-/// reads the bytes, and writes them again if the tasks resume. Written bytes pass the line discipline, which must not
-/// convert them a second time.
+/// Functions for waiting bytes of a pseudoterminal. The kernel has no call that reads bytes without removing them. So
+/// criu reads the bytes, and writes them again if the tasks resume. When criu writes them, they pass the line
+/// discipline again, which must not convert them a second time.
 namespace criu::tty {
 
 /// Waiting bytes in one direction of a pseudoterminal.
 struct Queued {
     std::vector<std::byte> bytes;
-    /// Offsets in `bytes`, in ascending order, before which a user typed an end of file (^D). Only for the input of a
-    /// slave.
+    /// Offsets of the bytes before which a user has typed an end of file (^D), in ascending order. Only for the input
+    /// of a slave.
     std::vector<std::uint32_t> endsOfFile;
 
     [[nodiscard]] bool empty() const noexcept { return bytes.empty() && endsOfFile.empty(); }
@@ -28,17 +28,16 @@ struct Queued {
 /// Error.
 [[nodiscard]] UniqueFd openPrivateSlave(int master);
 
-/// Reads all input of the slave, including an incomplete line. `slave` comes from openPrivateSlave(). If it throws
-/// Error, `into` contains the bytes that were read, and the line settings may have changed.
+/// Reads all input of the slave, including an incomplete line. `slave`: result of openPrivateSlave(). If it throws
+/// Error, `into` contains the bytes read so far, and the line settings may have changed.
 void takeInput(int slave, Queued& into);
 
-/// Reads all output from the master. Packet mode must be off. If it throws Error, `into` contains the bytes that were
-/// read.
+/// Reads all output from the master. Packet mode must be off. If it throws Error, `into` contains the bytes read so
+/// far.
 void takeOutput(int master, Queued& into);
 
-/// Writes both queues, then sets the line settings of the slave. Tries to set them after an error, too. Packet mode
-/// must be off. Returns the number of bytes that didn't fit, or that the line discipline may have changed. Throws
-/// Error.
+/// Writes both queues, then sets the line settings of the slave, even after an error. Packet mode must be off. Returns
+/// the number of bytes that didn't fit, or that the line discipline may have changed. Throws Error.
 [[nodiscard]] std::size_t putQueues(int master, int slave, const Queued& output, const Queued& input,
                                     const kernel::LineSettings& settings);
 

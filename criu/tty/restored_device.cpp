@@ -19,7 +19,8 @@
 namespace criu::tty {
 namespace {
 
-/// Common part of all terminals except pseudoterminals. Their open file descriptions are independent of each other.
+/// Restore half that all terminals except pseudoterminals have in common. Their open file descriptions are independent
+/// of each other.
 class RestoredLines : public RestoredTerminal {
 public:
     void add(const TtyFile& file) override { files_.push_back(file); }
@@ -68,7 +69,8 @@ public:
     void complete(files::PlacedFiles& files) override {
         if (source_ == Source::OwnTerminal)
             return;
-        // Changes settings of a terminal outside of the tree in finish(), only after all other steps have succeeded.
+        // A terminal outside of the tree keeps changes after a failed restore. So changes its settings only here in
+        // finish(), after all other steps have succeeded.
         const UniqueFd fd = files.fetch(FileId{all().front().entry->id});
         restoreSettings(fd.get(), info());
         if (info().exclusive != 0)
@@ -107,7 +109,8 @@ private:
     const OutsideTerminals& outside_;
 };
 
-/// Devtty. /dev/tty is the controlling terminal of the process that opens it, so a process of the session must open it.
+/// Devtty. /dev/tty leads to the controlling terminal of the process that opens it. So a process of the session must
+/// open it.
 class RestoredDevTty final : public RestoredLines {
 public:
     [[nodiscard]] bool late() const override { return true; }
@@ -120,10 +123,12 @@ public:
     }
 };
 
-/// Devtty of a hung up terminal. A temporary session leader takes a new pseudoterminal, opens /dev/tty, and ends.
+/// Devtty of a hung up terminal. A temporary session leader gets a new pseudoterminal as its controlling terminal,
+/// opens /dev/tty, and ends.
 class HungUpDevTty final : public RestoredLines {
 public:
-    /// Returns true because the session leader gets a pid, which must not be that of a process that criu creates later.
+    /// Returns true, because the temporary session leader needs a pid: before all processes exist, it could take a pid
+    /// of the tree.
     [[nodiscard]] bool late() const override { return true; }
     [[nodiscard]] std::optional<TreePid> session() const override { return std::nullopt; }
 
@@ -133,7 +138,8 @@ public:
         const Mapping shared = Mapping::anonymous(pageAlignUp(all().size() * sizeof(int)), MAP_SHARED);
         int* const numbers = shared.as<int>();
         std::fill_n(numbers, all().size(), -ECANCELED);
-        // The child shares the descriptor table, so this process has the descriptors that the child opens.
+        // The child shares the descriptor table, so that descriptors which the child opens are also open in this
+        // process.
         const auto child =
             static_cast<pid_t>(::syscall(SYS_clone, CLONE_FILES | SIGCHLD, nullptr, nullptr, nullptr, 0));
         if (child < 0)
@@ -159,7 +165,8 @@ public:
     }
 
 private:
-    /// Opens /dev/tty in the child for each file. Stores the descriptor numbers; a negative errno after a failure.
+    /// Opens /dev/tty in the child, once for each file. Stores the descriptor numbers in `numbers`; after a failure, a
+    /// negative errno.
     [[noreturn]] void openInSession(int master, int* numbers) const {
         try {
             sys(::setsid(), "lead a session");

@@ -96,8 +96,8 @@ private:
         return all;
     }
 
-    /// Opens masters until the kernel assigns number(), because the kernel always assigns the lowest free number. If
-    /// `exactly` is false, a greater number is also accepted.
+    /// Opens masters until the kernel assigns number(). Needed because the kernel always assigns the lowest free
+    /// number. If `exactly` is false, also accepts a greater number.
     UniqueFd openNumber(files::FileOpener& opener, const std::function<UniqueFd()>& openMaster, bool exactly) const {
         const ProcessLock::Held held(lock_);
         std::vector<UniqueFd> below;
@@ -136,8 +136,8 @@ private:
         provideTerminal(opener, master_, std::move(master));
     }
 
-    /// Restores waiting bytes and settings through a temporary slave descriptor. If no process ever opened the slave,
-    /// this function doesn't open it either, because the kernel would afterwards report it as closed.
+    /// Restores waiting bytes and settings by a temporary slave descriptor. If no process ever opened the slave, this
+    /// function doesn't open it either: afterwards the kernel would report the slave as closed.
     void fill(files::FileOpener& opener, int master) const {
         const bool closed = master_.info->slave_closed != 0;
         const Queued output = images_.queued(master_.info->id);
@@ -197,7 +197,8 @@ private:
             opener.provide(FileId{slaves_[i].entry->id}, std::move(slaves[i]));
     }
 
-    /// Restores slaves whose master belonged to a process outside of the tree. That process gets a new master.
+    /// Restores slaves whose master belonged to an outside process. Creates a new master, which criu passes to the
+    /// client.
     void openOrphan(files::FileOpener& opener) {
         const RegFileEntry* const path = slaves_.front().path;
         if (path == nullptr)
@@ -218,7 +219,7 @@ private:
         outside_.handOver(std::move(master));
     }
 
-    /// Restores slaves whose master belonged to a process outside of the tree. They get the shell job terminal.
+    /// Restores slaves whose master belonged to an outside process. Opens the shell job terminal in their place.
     void openOutside(files::FileOpener& opener) {
         if (!opener.options().shellJob) {
             Error error(0, "its master isn't in the images");

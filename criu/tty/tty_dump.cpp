@@ -23,8 +23,8 @@
 namespace criu::tty {
 namespace {
 
-/// Returns the devpts file system of a master's slave; 0 if criu doesn't find it. The kernel searches it at the path of
-/// the master, and in the folder "pts" beside this path.
+/// Returns the devpts file system of a master's slave; 0 if criu doesn't find it. Like the kernel, searches at the path
+/// of the master, and in the directory "pts" beside this path.
 dev_t devptsOf(const files::OpenFd& master) {
     struct statfs fs {};
     sys(::fstatfs(master.copy.get(), &fs), "find out the file system of {}", master.describe());
@@ -164,7 +164,8 @@ void TtyDump::findSession(Terminal& terminal, const model::TreePids& pids) const
         return;
     TtyInfoEntry& info = *terminal.info;
     const Terminal* const master = terminal.role == Role::PtyMaster ? &terminal : masterOf(terminal);
-    if (master != nullptr) {  // the kernel reports session and foreground group through the master
+    // The query uses the master, because the kernel reports session and foreground group only there.
+    if (master != nullptr) {
         const HostPid session(kernel::sessionOfPty(master->fd.get()).value_or(0));
         const HostPid foreground(kernel::foregroundOfPty(master->fd.get()).value_or(0));
         info.sid = static_cast<std::uint32_t>(pids.inside(session).value);
@@ -180,8 +181,7 @@ void TtyDump::findSession(Terminal& terminal, const model::TreePids& pids) const
     info.pgrp = static_cast<std::uint32_t>(std::max(found->foreground.value, 0));
 }
 
-/// Throws Error if a process outside of the tree has a terminal open, unless an option says how to restore the
-/// terminal.
+/// Throws Error if an outside process has a terminal open, unless an option says how to restore the terminal.
 void TtyDump::checkOwners(files::FileDump& dump) const {
     const model::Options& options = dump.options();
     const auto inTree = [&](std::uint32_t sid) {
@@ -219,7 +219,8 @@ void TtyDump::checkOwners(files::FileDump& dump) const {
     }
 }
 
-/// Returns the id that CRIU 4.2 gives to the first terminal of this type; for a pseudoterminal, the id of the slave.
+/// Returns the id that CRIU 4.2 gives to the first terminal of this type. For a pseudoterminal, returns the id of the
+/// slave.
 std::uint32_t TtyDump::usualId(const Terminal& terminal) {
     if (terminal.external)
         return kExternalIds;
@@ -270,7 +271,7 @@ void TtyDump::take(const Terminal& master, files::FileDump& dump) {
     const bool closed = slaveWasClosed(fd);
     const Terminal* const slave = slaveOf(master);
     if (slave == nullptr && !closed)
-        return;  // no process, or only processes outside of the tree, have opened the slave
+        return;  // no process, or only outside processes, have opened the slave
     if ((sys(::fcntl(fd, F_GETFL), "read the flags of {}", master.who) & O_ACCMODE) != O_RDWR) {
         dump.log().warn("{} can't be read and written: what waits in it is lost on restore", master.who);
         return;
@@ -282,7 +283,7 @@ void TtyDump::take(const Terminal& master, files::FileDump& dump) {
     const auto settings = kernel::readLineSettings(slaveFd.get());
     if (!settings)
         fail("it was hung up while it was dumped");
-    // Adds the terminal to the list first, so that putBack() writes all bytes that criu has read.
+    // Adds the terminal to the list before the read, so that putBack() writes all bytes even after a failure.
     Taken& taken = taken_.emplace_back();
     taken.master = fd;
     taken.who = master.who;
@@ -293,9 +294,9 @@ void TtyDump::take(const Terminal& master, files::FileDump& dump) {
     if (taken.packets)
         kernel::setPacketMode(fd, false);
     takeOutput(fd, taken.output);
-    // Also saves the input of a closed slave, because a process may open the slave again and read it.
+    // Also dumps the input of a closed slave, because a process may open the slave again and read this input.
     takeInput(slaveFd.get(), taken.input);
-    // Writes the bytes again at once, so that no byte is lost if criu is killed later.
+    // Writes the bytes again at once: if criu were killed later, they would be lost.
     putBack(taken, dump.log());
 }
 
@@ -364,7 +365,7 @@ void TtyDump::putBack(Log& log) noexcept {
     for (Taken& taken : taken_)
         putBack(taken, log);
     taken_.clear();
-    // Closes criu's copies, so that only descriptors of the tasks keep the terminals open after the resume.
+    // Closes criu's copies. After the resume, only descriptors of the tasks must keep the terminals open.
     terminals_.clear();
 }
 

@@ -16,7 +16,8 @@ namespace criu::tty {
 /// Dump half of terminals. Each end of a pseudoterminal is a separate terminal, as it is in the images.
 class TtyDump {
 public:
-    /// `sessions` contains the sessions of all live processes of the tree; it must be complete when finish() is called.
+    /// `sessions`: sessions of all live processes of the tree; may still be incomplete here, but must be complete when
+    /// finish() is called.
     explicit TtyDump(const std::vector<SeenSession>& sessions) : sessions_(sessions) {}
 
     void add(const files::OpenFd& file, Role role, FileEntry& entry, files::FileDump& dump);
@@ -56,13 +57,13 @@ private:
         std::uint32_t outputId = 0;
         kernel::LineSettings settings;
         bool packets = false;
-        bool isBack = false;  ///< true if criu has restored the waiting bytes and the packet mode
+        bool isBack = false;  ///< true if putBack() has written the waiting bytes and restored the packet mode
         Queued input;
         Queued output;
     };
 
-    /// Writes the bytes that criu has read from one terminal to it again, unless that has happened already. Only logs
-    /// failures.
+    /// Writes the bytes that criu has read from one terminal to this terminal again. Does nothing if this has already
+    /// happened. Only logs failures.
     static void putBack(Taken& taken, Log& log) noexcept;
     Terminal& find(Terminal seen);
     static void look(Terminal& terminal, const files::OpenFd& file, const model::IdMap& ids, Arena& arena);

@@ -11,7 +11,7 @@
 
 namespace criu::tty {
 
-// The numbers are from <linux/major.h> and Documentation/admin-guide/devices.txt of the kernel.
+// The device numbers are those of <linux/major.h> and of Documentation/admin-guide/devices.txt of Linux.
 std::optional<Role> roleOf(dev_t device) noexcept {
     const unsigned first = major(device);
     const unsigned second = minor(device);

@@ -14,7 +14,7 @@
 /// other terminal. A tty_file_entry of files.img refers to such an entry.
 namespace criu::tty {
 
-/// Type of a terminal, which its device number determines.
+/// Type of a terminal. The device number determines it.
 enum class Role : std::uint8_t {
     PtyMaster,
     PtySlave,
@@ -30,19 +30,19 @@ enum class Role : std::uint8_t {
 
 [[nodiscard]] TtyType typeOf(Role role) noexcept;
 
-/// Returns the name of a terminal for --external and --inherit-fd. `fileSystem` is the device number of the file system
-/// that contains the terminal's file.
+/// Returns the name of a terminal for --external and --inherit-fd. `fileSystem`: device number of the file system that
+/// contains the terminal's file.
 [[nodiscard]] std::string externalName(dev_t device, dev_t fileSystem);
 
-/// Ids of tty_info_entry. A pseudoterminal has its number times two, plus one for the master. CRIU 4.2 stores used ids
-/// in bit maps, so other terminals have ids just above those of its greatest pseudoterminal.
+/// Ids of tty_info_entry. The id of a pseudoterminal is its number times two, plus one for the master. CRIU 4.2 marks
+/// used ids in small bit maps, so the ids of other terminals begin just above the ids of its pseudoterminals.
 inline constexpr std::uint32_t kPtyIds = 2 * 1001;
 inline constexpr std::uint32_t kConsoleId = 2 * 1002;
 inline constexpr std::uint32_t kVirtualId = 2 * 1004;
 inline constexpr std::uint32_t kOwnId = 2 * 1006;
 inline constexpr std::uint32_t kSerialId = 2 * 1010;
 inline constexpr std::uint32_t kExternalIds = 2 * 1013;
-/// First id for all terminals of a type except the first one, and for numbers above 1000.
+/// First id for additional terminals of a type, and for pseudoterminals with a number above 1000.
 inline constexpr std::uint32_t kOtherIds = 2 * 1078;
 
 /// Stores line settings. Each 32-bit element of c_cc contains four control characters in memory order. The last

@@ -104,7 +104,7 @@ private:
             return makeRestoredPty(images_, lock_, outside_, restore.options().orphanPtsMaster);
         if (info.type == TTY_TYPE__CTTY)
             return info.termios == nullptr ? makeHungUpDevTty() : makeRestoredDevTty();
-        // If the session leader is outside of the tree, the terminal of a shell job becomes the shell job terminal.
+        // In a shell job whose session leader is outside of the tree, the terminal becomes the shell job terminal.
         const bool job =
             restore.options().shellJob && info.sid != 0 && !restore.hasProcess(TreePid(static_cast<pid_t>(info.sid)));
         return makeRestoredDevice(job ? Source::OwnTerminal : Source::Path, outside_);

@@ -15,8 +15,7 @@
 namespace criu::tty {
 namespace {
 
-/// Scope in which SIGTTOU is blocked. If it isn't blocked, the kernel stops background processes that change their
-/// terminal.
+/// Scope in which SIGTTOU is blocked. Otherwise the kernel would stop a background process that changes its terminal.
 class WritingFromBackground {
 public:
     WritingFromBackground() {
@@ -88,7 +87,7 @@ void restoreSettings(int fd, const TtyInfoEntry& info, Window window) {
     if (info.termios_locked == nullptr)
         return;
     const kernel::LineSettings locked = loadSettings(*info.termios_locked);
-    // Skips an equal value, because TIOCSLCKTRMIOS needs privileges that a user namespace may lack.
+    // Skips equal values, because TIOCSLCKTRMIOS needs privileges that criu may lack in a user namespace.
     if (locked != kernel::readLockedSettings(fd))
         kernel::writeLockedSettings(fd, locked);
 }

@@ -24,7 +24,7 @@ public:
 
     /// Returns the entry of a terminal. Throws Error if the images lack it.
     [[nodiscard]] const TtyInfoEntry& info(std::uint32_t id) const;
-    /// Returns the waiting bytes of the terminal's end with this id.
+    /// Returns the waiting bytes of the terminal with this id (one end of a pseudoterminal).
     [[nodiscard]] Queued queued(std::uint32_t id) const;
 
 private:
@@ -40,7 +40,7 @@ struct TtyFile {
     bool master = false;
 };
 
-/// Restore half of one terminal, or of both ends of a pseudoterminal, with all open file descriptions.
+/// Restore half of one terminal, or of both ends of a pseudoterminal, with all its open file descriptions.
 class RestoredTerminal : public files::RestoredFile, public files::SessionTerminal {
 public:
     [[nodiscard]] files::SessionTerminal* asTerminal() final { return this; }
@@ -49,8 +49,9 @@ public:
     virtual void finish(files::RestoredTree&) {}
 };
 
-/// Makes the restore half of a pseudoterminal. A process holds `lock` while it allocates a pty number. If `handOver` is
-/// true, a slave whose master isn't in the images gets a new master, which criu passes to the client.
+/// Creates the restore half of a pseudoterminal. `lock`: lock that a process locks while it allocates a pty number.
+/// `handOver`: if true, a slave whose master isn't in the images gets a new master, and criu passes this master to the
+/// client.
 std::shared_ptr<RestoredTerminal> makeRestoredPty(const TtyImages& images, const ProcessLock& lock,
                                                   const OutsideTerminals& outside, bool handOver);
 /// Source of a terminal that criu can't create.
@@ -64,26 +65,27 @@ std::shared_ptr<RestoredTerminal> makeRestoredDevice(Source source, const Outsid
 std::shared_ptr<RestoredTerminal> makeRestoredDevTty();
 std::shared_ptr<RestoredTerminal> makeHungUpDevTty();
 
-/// Sets the flags of a descriptor, and then calls provide(). It is the last step, because opening a terminal needs
-/// flags such as O_NONBLOCK.
+/// Sets the flags of a descriptor, and then calls provide(). Call it last, because opening a terminal needs flags such
+/// as O_NONBLOCK.
 void provideTerminal(files::FileOpener& opener, const TtyFile& file, UniqueFd fd);
 
 /// Opens the path of a terminal, without waiting for carrier and without making it the controlling terminal. Throws
 /// Error.
 [[nodiscard]] UniqueFd openTerminal(files::FileOpener& opener, const TtyFile& file, int access);
 
-/// Opens the shell job terminal with the access mode of `file`. It replaces slaves whose master belonged to a process
-/// outside of the tree. Throws Error.
+/// Opens the shell job terminal with the access mode of `file`. It stands in for slaves whose master belonged to an
+/// outside process. Throws Error.
 [[nodiscard]] UniqueFd openOwnTerminal(const OutsideTerminals& outside, const TtyFile& file);
 
-/// Set if a terminal gets the window size of the image; Keep if it keeps the size that it had before the restore.
+/// Window size that a restore gives a terminal: with Set, the size of the image; with Keep, the size that the terminal
+/// already has.
 enum class Window : std::uint8_t { Set, Keep };
 /// Restores line settings, window size and locks. Throws Error.
 void restoreSettings(int fd, const TtyInfoEntry& info, Window window = Window::Set);
 
 /// Gives the shell job terminal the line settings of the image. Sends SIGWINCH to its foreground group if the window
-/// size differs. Works also if criu is in the background.
-/// criu calls it as late as possible, because the shell would keep these settings after a failed restore.
+/// size differs. Also works if criu is in the background. Call it as late as possible, because the shell's terminal
+/// would have these settings even after a failed restore.
 void takeOverOwnTerminal(int fd, const TtyInfoEntry& info);
 
 /// Makes the terminal the controlling terminal of the calling session leader (SessionTerminal::beginSession()).

@@ -6,8 +6,8 @@
 
 namespace criu::amdgpu {
 
-/// Copies contents for ContentMover. The number of a device is the minor of the GPU's render node, and a buffer is a
-/// DMA-BUF. A file of content begins with its length in 8 bytes (kContentStart).
+/// Driver by which ContentMover copies contents of AMD's GPUs. A device number is the minor of a GPU's render node, and
+/// a buffer is a DMA-BUF. A file of content begins with the length of the content in 8 bytes (kContentStart).
 class GpuContents final : public device::ContentDriver {
 public:
     explicit GpuContents(Kernel& kernel) : kernel_(kernel) {}

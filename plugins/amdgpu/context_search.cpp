@@ -11,9 +11,10 @@
 namespace criu::amdgpu {
 namespace {
 
-/// AMDGPU_VM_MAX_NUM_CTX of Linux 6.1 to 7.3: every context number is below it.
+/// AMDGPU_VM_MAX_NUM_CTX of Linux 6.1 to 7.3. All context numbers are below this number.
 constexpr std::uint32_t kEndOfContexts = 4096;
-/// Mesa creates one to three contexts for each file, which then have the numbers 1 to 3.
+/// End of the range of numbers that the constructor queries. Mesa creates one to three contexts for each file, so their
+/// numbers are 1 to 3.
 constexpr std::uint32_t kEndOfFirst = 9;
 
 unsigned threadsFor(std::size_t nodes) {
@@ -35,8 +36,8 @@ bool canList(Kernel& kernel, const std::vector<RenderNode>& nodes) {
     throw error;
 }
 
-/// Throws Error if a file has a context. The kernel's list has priorities, but neither the submission numbers nor the
-/// synchronization objects that clients remember, so a restore would still lose state.
+/// Throws Error if a file has a context. The kernel's list contains only handles and priorities. It lacks the
+/// submission numbers and synchronization objects that clients remember, so a restore would lose this state.
 void requireNoneListed(Kernel& kernel, const std::vector<RenderNode>& nodes) {
     for (const RenderNode& node : nodes) {
         const auto contexts = Drm(kernel, node.fd.get()).contexts();

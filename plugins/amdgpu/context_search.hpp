@@ -10,18 +10,20 @@
 
 namespace criu::amdgpu {
 
-/// Searches the render nodes of a frozen tree for submission contexts, whose state no interface returns. Compute
-/// programs have none. Graphics and video clients remember submission numbers, which a new context wouldn't know.
+/// Search for submission contexts in the render nodes of a frozen tree. criu can't dump a context, because no interface
+/// of the driver returns its state. Compute programs have no contexts. Graphics and video clients remember submission
+/// numbers, and a new context wouldn't know these numbers.
 ///
-/// Linux 6.18 has no list of contexts, so a proof that a file has none takes a query for each of 4,095 numbers
-/// (amdgpu_ctx_query2() of amdgpu_ctx.c). The constructor queries the first numbers only: a new context gets the lowest
-/// free number (amdgpu_ctx_alloc()). Threads query all other numbers while the caller copies contents. A later kernel
-/// may list contexts (GEM_LIST_CONTEXTS); then the constructor makes one call for each file.
+/// Linux 6.18 can't list contexts. To prove that a file has none, criu queries each of 4,095 numbers
+/// (amdgpu_ctx_query2() of amdgpu_ctx.c). A new context gets the lowest free number (amdgpu_ctx_alloc()), so the
+/// constructor queries only the first numbers. Threads query all other numbers while the caller copies contents. If a
+/// later kernel can list contexts (GEM_LIST_CONTEXTS), the constructor only makes one call for each file.
 class ContextSearch {
 public:
-    /// Throws Error if a file has one of the first contexts. `kernel` and `nodes` must outlive this object.
+    /// Throws Error if a file has a context with one of the first numbers. `kernel` and `nodes` must outlive this
+    /// object.
     ContextSearch(Kernel& kernel, const std::vector<RenderNode>& nodes);
-    /// Ends the threads early.
+    /// Makes the threads stop early.
     ~ContextSearch();
     ContextSearch(const ContextSearch&) = delete;
     ContextSearch& operator=(const ContextSearch&) = delete;
@@ -33,7 +35,7 @@ private:
     void search(const RenderNode& node, std::uint32_t first, std::uint32_t end);
 
     Kernel& kernel_;
-    const bool listed_;  ///< the constructor has asked for a list of each file, so no thread searches
+    const bool listed_;  ///< true if the kernel lists contexts, so that no thread searches
     std::atomic<bool> ending_{false};
     ThreadPool threads_;
 };

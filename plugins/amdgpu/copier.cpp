@@ -18,12 +18,13 @@ constexpr std::uint32_t kCopyLinear = 1;  // SDMA packet header: operation 1 (co
 constexpr std::size_t kCommandDwords = 7;
 constexpr std::size_t kDwordsMultiple = 8;  // the engine reads commands in units of 8 dwords; a dword of 0 is a no-op
 constexpr std::uint64_t kMaxPerCommand = std::uint64_t{1} << 21;
-constexpr std::uint64_t kMaxPerCommandOld = kMaxPerCommand - kGpuPageSize;  // the field has no room for 1 << 21
+// Older GPUs can't copy 1 << 21 bytes by one command, because the size field is too small.
+constexpr std::uint64_t kMaxPerCommandOld = kMaxPerCommand - kGpuPageSize;
 
 constexpr std::uint64_t kCommandBytes = std::uint64_t{64} << 10;
 constexpr std::uint64_t kMaxHalf = kCommandBytes / 2 / (kCommandDwords * sizeof(std::uint32_t)) * kMaxPerCommandOld / 2;
 constexpr std::uint64_t kPatienceSeconds = 60;
-constexpr std::uint64_t kLookEvery = 100'000'000;  // nanoseconds between two checks for a stop request
+constexpr std::uint64_t kLookEvery = 100'000'000;  // interval of checks for a stop request, in nanoseconds
 constexpr std::uint64_t kFinishTime = 5'000'000'000;
 
 std::uint64_t alignUp(std::uint64_t value, std::uint64_t to) {
@@ -38,21 +39,21 @@ std::uint64_t monotonic() {
     return static_cast<std::uint64_t>(now.tv_sec) * kSecond + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-/// Adds a hint to the error of a copy whose GPU was reset: jobs then end with ECANCELED, and video memory may be lost
-/// (amdgpu_job_run() of amdgpu_job.c, Linux 6.1).
+/// Adds a hint to the error of a copy if the GPU was reset. A reset ends copies with ECANCELED and may destroy video
+/// memory (amdgpu_job_run() of amdgpu_job.c, Linux 6.1).
 void noteReset(Error& error) {
     if (error.code() == ECANCELED)
         error.addHint("the GPU was reset, so contents of its memory may be lost: see the kernel's log");
 }
 
-/// Runs preparations for a copy. Turns their Error into EngineRefused.
+/// Runs preparations for a copy. If they throw Error, throws EngineRefused instead.
 template <typename Body>
 void preparing(const Body& body) {
     try {
         body();
     } catch (Error& error) {
         noteReset(error);
-        // A card may have been removed (ENODEV).
+        // After a reset or the removal of a card (ENODEV), no other way of copying works either.
         if (error.code() == ECANCELED || error.code() == ENODEV)
             throw;
         throw EngineRefused(error);
@@ -78,7 +79,7 @@ std::vector<std::uint32_t> copyCommands(std::uint32_t family, std::uint64_t from
     return commands;
 }
 
-/// A part of a foreign buffer in the GPU's address space, and the list of buffers for commands.
+/// Part of a foreign buffer, mapped in the GPU's address space, and a list of all buffers that commands use.
 class Copier::Target {
 public:
     Target(Copier& copier, const device::ContentPiece& piece)
@@ -108,8 +109,8 @@ Copier::Copier(Kernel& kernel, std::uint32_t renderMinor, std::uint64_t limit, d
 
 void Copier::prepare(std::uint64_t size) {
     const std::uint64_t most = std::min(limit_ / 2, kMaxHalf) / kGpuPageSize * kGpuPageSize;
-    // Takes half of the buffer's size at most, so that both halves are in use and memory use is bounded. A single block
-    // of a store stays whole.
+    // A half has at most half of the size, so that the copy uses both halves and little memory. A single block of a
+    // store isn't split.
     const std::uint64_t wanted = size <= memory::kContentBlock ? size : (size + 1) / 2;
     const std::uint64_t half =
         std::min<std::uint64_t>(pageAlignUp(wanted), std::max<std::uint64_t>(most, kGpuPageSize));
@@ -149,7 +150,8 @@ void Copier::await(Pending& pending) {
     awaited_ = pending.fence;
 }
 
-/// Waits after a failure until the GPU has ended all commands, since their memory will be freed.
+/// Waits after a failure until the GPU has executed all commands: the destructors then free memory that the commands
+/// use.
 void Copier::finishSubmitted() noexcept {
     if (awaited_ == submitted_)
         return;
@@ -157,7 +159,7 @@ void Copier::finishSubmitted() noexcept {
     try {
         (void)gpu_->wait(submitted_, monotonic() + kFinishTime);
     } catch (const Error&) {
-        // The copy's failure is already reported.
+        // The caller reports the failure of the copy.
     }
 }
 

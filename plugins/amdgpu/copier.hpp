@@ -11,19 +11,20 @@
 
 namespace criu::amdgpu {
 
-/// Returns dwords of SDMA commands that copy `size` bytes between GPU addresses. The size field of family AI and later
-/// counts from zero, of older ones from one.
+/// Returns SDMA commands that copy `size` bytes between GPU addresses. The size field of a command contains the size
+/// minus one on GPUs of family AI and later, and the size on older GPUs.
 std::vector<std::uint32_t> copyCommands(std::uint32_t family, std::uint64_t from, std::uint64_t to, std::uint64_t size);
 
-/// The copy engine is unavailable or refuses a copy, so the caller may use another way. Not thrown if a copy has begun
-/// and failed, or if the GPU's memory may be lost.
+/// Error if the copy engine is unavailable or refuses a copy. The caller may then copy by another way. Copier throws
+/// other errors if a copy began and failed, or if the GPU may have lost its memory.
 class EngineRefused : public Error {
 public:
     explicit EngineRefused(Error error) : Error(std::move(error)) {}
 };
 
-/// Moves contents of one GPU's buffers to and from stores by the copy engine (SDMA). A bounce buffer has two halves:
-/// the engine copies one while the store handles the other. For one thread. Failures throw Error or EngineRefused.
+/// Copier between buffers of one GPU and stores, by the GPU's copy engine (SDMA). A bounce buffer has two halves: the
+/// engine copies one half while the store reads or writes the other half. Only one thread may use a copier. Failures
+/// throw Error or EngineRefused.
 class Copier {
 public:
     /// `limit`: maximum size of the bounce buffer in bytes.
@@ -33,14 +34,15 @@ public:
 
     void save(const device::ContentPiece& piece);
     void load(const device::ContentPiece& piece);
-    /// Returns the bytes that the last save() stored before it returned or threw. A store may accept them only once.
+    /// Returns how many bytes the most recent save() had passed to the store when it returned or threw. Some stores
+    /// accept each byte only once.
     [[nodiscard]] std::uint64_t saved() const noexcept { return saved_; }
 
 private:
     struct Pending {
         std::uint64_t fence = 0;
         std::uint64_t done = 0;  ///< position of the part in the piece, in bytes
-        std::uint64_t size = 0;  ///< bytes that the engine copies; 0 if it copies nothing of this half
+        std::uint64_t size = 0;  ///< bytes that the engine copies; 0 if it doesn't use this half
     };
     class Target;
 
@@ -54,8 +56,8 @@ private:
     std::uint64_t limit_;
     device::StopCheck checkStop_;
     std::unique_ptr<Gpu> gpu_;
-    std::uint64_t submitted_ = 0;  ///< fence of the last copy
-    std::uint64_t awaited_ = 0;    ///< fence of the last copy known to have ended
+    std::uint64_t submitted_ = 0;  ///< fence of the most recent copy
+    std::uint64_t awaited_ = 0;    ///< fence of the most recent copy that criu has waited for
     std::uint64_t saved_ = 0;
     std::unique_ptr<Gpu::Buffer> commands_;
     std::unique_ptr<Gpu::Buffer> bounce_;

@@ -14,10 +14,10 @@
 namespace criu::amdgpu {
 namespace {
 
-/// Size of the memory to copy through.
+/// Size in bytes of the pieces in which criu copies.
 constexpr std::uint64_t kPiece = std::uint64_t{4} << 20;
 
-/// A handle of a foreign buffer.
+/// Handle of a foreign buffer. The destructor closes it.
 class Import {
 public:
     Import(const Drm& drm, int dmabuf) : drm_(drm), handle_(drm.importBuffer(dmabuf)) {}
@@ -31,9 +31,10 @@ private:
     std::uint32_t handle_;
 };
 
-/// A memfd for content, so that pread(2) and pwrite(2) access the buffer's mapping. For inaccessible memory these
-/// return EFAULT instead of raising SIGBUS. Such memory is pinned video memory beyond the processor's window, or has no
-/// room elsewhere (amdgpu_bo_fault_reserve_notify() of Linux).
+/// Memfd through which pread(2) and pwrite(2) access the mapping of a buffer. If the memory is inaccessible, these
+/// calls return EFAULT, and a direct access would raise SIGBUS. Inaccessible memory is video memory outside of the
+/// processor's window that the kernel can't move: it is pinned, or no other place is free
+/// (amdgpu_bo_fault_reserve_notify() of Linux).
 class Bounce {
 public:
     explicit Bounce(std::uint64_t size)
@@ -70,9 +71,9 @@ private:
     Mapping memory_;
 };
 
-/// Calls `move` with the memory of each piece and its position. Maps the buffer from its beginning: the kernel finds a
-/// buffer only by the exact offset of its first page (drm_gem_mmap() and drm_vma_offset_exact_lookup_locked() of Linux
-/// 6.1). Untouched pages of the mapping cost nothing.
+/// Calls `move` with the memory and the position of each piece. Maps the buffer from its beginning, because the kernel
+/// finds a buffer only by the exact offset of its first page. See drm_gem_mmap() and
+/// drm_vma_offset_exact_lookup_locked() of Linux 6.1. Untouched pages of the mapping cost nothing.
 template <typename Move>
 void forEachPiece(Kernel& kernel, const MappedContent& content, const device::StopCheck& checkStop, const Move& move) {
     if (content.size == 0)

@@ -30,16 +30,17 @@ namespace {
 constexpr unsigned kFirstMixedMinor = 192;
 
 constexpr int kUnpauseAttempts = 3;
-constexpr useconds_t kUnpausePause = 20'000;  // between attempts
+constexpr useconds_t kUnpausePause = 20'000;  // time between attempts, in microseconds
 constexpr int kCheckpointAttempts = 5;
-// PROC_USER_INIT_INO of Linux.
+// Number of the initial user namespace (PROC_USER_INIT_INO of Linux).
 constexpr std::uint32_t kInitialUserNamespace = 0xeffffffd;
 
 UniqueFd dumpedCopyOf(int fd) {
     return UniqueFd(sys(::fcntl(fd, F_DUPFD_CLOEXEC, 0), "copy descriptor {}", fd));
 }
 
-/// Raises RLIMIT_NOFILE: the dump has a descriptor for each buffer until its content is written.
+/// Raises RLIMIT_NOFILE to its hard limit: the dump keeps a descriptor for each buffer until it has written the
+/// buffer's content.
 void allowManyFiles() {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
@@ -61,7 +62,7 @@ AmdgpuDump::AmdgpuDump(Kernel& kernel, StoppedQueues& stopped, const device::Con
 
 AmdgpuDump::~AmdgpuDump() {
     if (const std::exception_ptr failure = restartQueues()) {
-        // The dump has already failed for another reason, so logs this failure.
+        // The destructor only logs this failure, because the dump has already failed for another reason.
         try {
             std::rethrow_exception(failure);
         } catch (const std::exception& error) {
@@ -81,7 +82,7 @@ std::uint32_t AmdgpuDump::renderMinor(const struct stat& status) {
         return 0;
     const auto [at, fresh] = ours_.try_emplace(status.st_rdev, false);
     if (fresh && (minor < kFirstMixedMinor || kernel_.device(renderPath(minor)) == status.st_rdev)) {
-        // Other drivers have render nodes, too.
+        // Another driver may own the render node.
         const UniqueFd node = kernel_.open(renderPath(minor), O_RDWR);
         at->second = Drm(kernel_, node.get()).driver() == "amdgpu";
     }
@@ -123,7 +124,8 @@ bool AmdgpuDump::dump(const files::OpenFd& file, FileId id) {
 }
 
 void AmdgpuDump::dumpKfd(const files::OpenFd& file, FileId id) {
-    // The driver accepts only checkpoint calls through another process' descriptor.
+    // Through a descriptor from another process, the driver accepts only checkpoint calls. So criu opens its own
+    // descriptor for other calls.
     const UniqueFd own = kernel_.open(kKfdPath, O_RDONLY);
     Kfd(kernel_, own.get()).requireCriu();
     const std::uint32_t version = Kfd(kernel_, own.get()).minorVersion();
@@ -133,8 +135,8 @@ void AmdgpuDump::dumpKfd(const files::OpenFd& file, FileId id) {
             refuseContext(known, file);
             return;
         }
-    // RESTORE needs checkpoint capabilities in the initial user namespace (kfd_chardev.c). A restored process opens
-    // device files when it is already in its user namespace.
+    // RESTORE needs checkpoint capabilities in the initial user namespace (kfd_chardev.c). But a restored process is
+    // already in its own user namespace when it opens device files.
     const auto users = kernel::readNamespaceId(kernel::ProcDir().open(file.pid.value), kernel::NamespaceKind::User);
     if (users && *users != kInitialUserNamespace)
         fail("{} is in a user namespace of its own, in which the compute driver restores no process", nameOf(file.pid));
@@ -143,10 +145,11 @@ void AmdgpuDump::dumpKfd(const files::OpenFd& file, FileId id) {
     process.pid = file.pid;
     process.version = version;
     process.kfd = dumpedCopyOf(file.copy.get());
-    // The driver counts stops, so a stop left from an earlier dump would outlast this one.
+    // The driver counts stops. If an earlier dump has left one, the queues would remain stopped after this dump starts
+    // them once.
     if (Kfd(kernel_, process.kfd.get()).unpauseLeftOver())
         context_.log.warn("amdgpu: process {}: an earlier dump had left its queues stopped", file.pid);
-    // From here on the destructor starts the queues, or the guardian if this process is killed.
+    // From here on, the destructor starts the queues. If this process is killed, the guardian starts them.
     stopped_.add(file.pid, file.fd);
     DumpedProcess& added = tree_.processes.emplace_back(std::move(process));
     stopAndRead(added, Kfd(kernel_, added.kfd.get()));
@@ -165,7 +168,8 @@ void AmdgpuDump::stopAndRead(DumpedProcess& process, const Kfd& kfd) {
             process.state = kfd.checkpoint(process.info);
             break;
         } catch (const Error& error) {
-            // The next attempt gets new counts: memory that the driver migrates (SVM) may have changed its ranges.
+            // The driver may have migrated memory (SVM) and changed its ranges, so that `info` has wrong counts. The
+            // next attempt gets new counts.
             if (error.code() != EINVAL || attempt == kCheckpointAttempts)
                 throw;
             unpause(process);
@@ -178,9 +182,10 @@ void AmdgpuDump::stopAndRead(DumpedProcess& process, const Kfd& kfd) {
             process.dmabufs[at].reset(static_cast<int>(fd));
 }
 
-/// Throws Error if a second descriptor has another context: a private one (AMDKFD_IOC_CREATE_PROCESS, Linux 6.19),
-/// which checkpoint calls can't save, or a creator's that has closed it. Another context's queues aren't stopped, so
-/// UNPAUSE fails.
+/// Compares the compute state (context) of a second descriptor with that of the first. Throws Error if they differ. The
+/// second context may be private (AMDKFD_IOC_CREATE_PROCESS, Linux 6.19), and checkpoint calls can't save it. Or it may
+/// belong to a process that opened and then closed the file. The queues of such a context aren't stopped, so UNPAUSE
+/// fails and shows the difference.
 void AmdgpuDump::refuseContext(DumpedProcess& known, const files::OpenFd& file) {
     const Kfd other(kernel_, file.copy.get());
     if (!other.unpauseLeftOver())
@@ -190,13 +195,13 @@ void AmdgpuDump::refuseContext(DumpedProcess& known, const files::OpenFd& file) 
     stopAndRead(known, other);
 }
 
-/// Throws Error for a descriptor inherited from another process: it stands for the compute state of the process that
-/// opened it.
+/// Throws Error if the process inherited the descriptor from another process. Such a descriptor gives access only to
+/// the compute state of the process that opened it.
 void AmdgpuDump::checkOwner(DumpedProcess& process) {
     if (process.info.pid == statusOf(process.pid).innermostPid())
         return;
-    // Starts the queues now: the driver accepts the call only from the owner's tracer, and the list has the wrong
-    // process.
+    // Starts the queues now. The driver accepts the call only from the tracer of their owner. The guardian can't make
+    // it, because `stopped_` contains the pid of another process.
     unpause(process);
     process.paused = false;
     stopped_.removeLast();
@@ -217,7 +222,7 @@ void AmdgpuDump::dumpLate(HostPid) {
         warnOfDies(process, topology, context_.log);
     }
     const bool killed = context_.options.finalState == model::FinalState::Default;
-    // Trap handlers depend on the driver's memory of a GPU, which it doesn't save (criu_checkpoint_bos() of
+    // GPUs execute a trap handler from memory that the driver allocates and doesn't save (criu_checkpoint_bos() of
     // kfd_chardev.c).
     if (!tree_.processes.empty())
         context_.log.warn(
@@ -242,8 +247,8 @@ void AmdgpuDump::dumpLate(HostPid) {
     images.writeFiles();
 }
 
-/// Replaces offsets of doorbells and registers by the offsets of the process' mappings. The driver's list has the
-/// machine's GPU ids, also where it looks up mappings by the ids of the process.
+/// Replaces the offsets of doorbells and registers by the offsets in the process' mappings. The driver reports offsets
+/// with the machine's GPU ids, but some drivers look up mappings by the GPU ids that the process uses.
 void AmdgpuDump::useMappedOffsets(const Topology& topology) {
     std::optional<MmapIds> ids;
     for (DumpedProcess& process : tree_.processes) {
@@ -262,14 +267,15 @@ void AmdgpuDump::useMappedOffsets(const Topology& topology) {
 }
 
 void AmdgpuDump::release(bool tasksResume) {
-    // Keeps queues of processes stopped that criu will kill: they must not write to shared memory.
+    // If criu will kill the processes, their queues remain stopped, because they must not write to shared memory any
+    // more.
     if (!tasksResume)
         for (DumpedProcess& process : tree_.processes)
             process.paused = false;
     if (const std::exception_ptr failure = restartQueues())
         std::rethrow_exception(failure);
-    // Keeps processes in the list that criu will kill: if this process is killed first, the guardian starts their
-    // queues.
+    // If criu will kill the processes, they remain in the list. If this process is killed first, the guardian starts
+    // their queues.
     if (tasksResume)
         stopped_.clear();
 }
@@ -291,7 +297,8 @@ std::exception_ptr AmdgpuDump::restartQueues() noexcept {
     return first;
 }
 
-/// Starts the queues. Tries again after a failure, such as lack of memory, since a process with stopped queues hangs.
+/// Starts the queues of a process. Tries again after a failure, such as lack of memory, because a process with stopped
+/// queues hangs.
 void AmdgpuDump::unpause(const DumpedProcess& process) {
     for (int attempt = 1;; ++attempt) {
         try {

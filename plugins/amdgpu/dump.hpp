@@ -13,14 +13,15 @@ namespace criu::amdgpu {
 
 class StoppedQueues;
 
-/// Name of CRIU's plugin. The images are those of the plugin.
+/// Name of CRIU's plugin in the inventory. The images of this dump have the format of the plugin.
 inline constexpr std::string_view kInventoryName = "amdgpu_plugin";
 
-/// Dump of /dev/kfd, render nodes and DMA-BUFs. dump() of a process' /dev/kfd stops its queues, before criu reads any
-/// memory. dumpLate() matches and copies buffers, when all references to them are known.
+/// Dump of /dev/kfd, render nodes and DMA-BUFs. When dump() gets the /dev/kfd of a process, it stops the queues of the
+/// process. This happens before criu reads any memory. dumpLate() matches and copies buffers, because all references to
+/// them are known then.
 class AmdgpuDump final : public device::DeviceDump {
 public:
-    /// `stopped` records processes with stopped queues.
+    /// `stopped`: list in which the dump records processes with stopped queues, for the guardian.
     AmdgpuDump(Kernel& kernel, StoppedQueues& stopped, const device::Context& context,
                std::function<std::uint64_t()> bufferLimit);
     ~AmdgpuDump() override;
@@ -33,7 +34,7 @@ public:
 
 private:
     [[nodiscard]] bool isKfd(const struct stat& status);
-    /// Returns the minor of a render node of this driver, 0 for other files.
+    /// Returns the minor of a render node of AMD's driver; 0 for other files.
     [[nodiscard]] std::uint32_t renderMinor(const struct stat& status);
     void useMappedOffsets(const Topology& topology);
     void dumpKfd(const files::OpenFd& file, FileId id);
@@ -42,14 +43,15 @@ private:
     void stopAndRead(DumpedProcess& process, const Kfd& kfd);
     void refuseContext(DumpedProcess& known, const files::OpenFd& file);
     void checkOwner(DumpedProcess& process);
-    /// Starts the stopped queues. Returns the first failure and logs the others.
+    /// Starts all stopped queues. Returns the first exception and logs all others.
     std::exception_ptr restartQueues() noexcept;
     void unpause(const DumpedProcess& process);
 
     Kernel& kernel_;
     StoppedQueues& stopped_;
     device::Context context_;
-    std::function<std::uint64_t()> bufferLimit_;  ///< called once there are contents to copy
+    /// Function that returns the memory limit for copies; called only if there are contents to copy.
+    std::function<std::uint64_t()> bufferLimit_;
     DumpedTree tree_;
     std::map<dev_t, bool> ours_;
 };

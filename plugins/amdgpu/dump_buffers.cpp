@@ -11,7 +11,7 @@
 namespace criu::amdgpu {
 namespace {
 
-/// Throws Error for buffers that can't be exported or mapped, or aren't memory. The rules are those of
+/// Throws Error for a buffer that isn't memory, or that the driver refuses to export or map. The rules are those of
 /// amdgpu_gem_prime_export() and amdgpu_mode_dumb_mmap() of Linux 6.18.
 void refuseUnreachable(const RenderNode& node, const RenderBuffer& buffer) {
     std::string what;
@@ -32,7 +32,8 @@ void refuseUnreachable(const RenderNode& node, const RenderBuffer& buffer) {
     fail("buffer {} of {} in {} {}", buffer.entry.handle, renderPath(node.minor), nameOf(node.pid), what);
 }
 
-/// True if the kernel has GEM_CHANGE_HANDLE. Only the first versions of Linux 6.18 have it. Tries with a file of criu.
+/// Returns true if the kernel has GEM_CHANGE_HANDLE, which only the first versions of Linux 6.18 have. Tries the call
+/// with a file of criu.
 bool canChangeHandles(Kernel& kernel, std::uint32_t minor) {
     constexpr std::uint32_t kOther = 1000;
     const UniqueFd own = kernel.open(renderPath(minor), O_RDWR);
@@ -43,9 +44,9 @@ bool canChangeHandles(Kernel& kernel, std::uint32_t minor) {
 
 }  // namespace
 
-/// A process may have opened a render node several times, and the driver doesn't tell which file provides the address
-/// space. Only that file can map buffers of the compute driver: other files get EACCES (drm_gem_mmap() with the files
-/// that amdgpu_amdkfd_gpuvm.c allows).
+/// A process may have opened a render node several times. The driver doesn't tell which of these files provides the
+/// address space. Only that file can map buffers of the compute driver. Other files get EACCES, because
+/// amdgpu_amdkfd_gpuvm.c doesn't allow them (drm_gem_mmap()).
 void findDrmFiles(Kernel& kernel, DumpedProcess& process, const std::vector<RenderNode>& nodes,
                   const Topology& topology) {
     for (const uapi::KfdDevice& device : process.state.devices) {
@@ -67,8 +68,8 @@ void listBuffers(Kernel& kernel, RenderNode& node, DumpObjects& objects, Log& lo
     const Drm drm(kernel, node.fd.get());
     const auto entries = drm.buffers();
     if (!entries) {
-        // Compute processes have render nodes open without buffers. checkMappings() refuses mappings of unknown
-        // buffers.
+        // Compute processes open render nodes without creating buffers there, so this is only a warning.
+        // checkMappings() throws if a process has mapped an unknown buffer.
         log.warn(
             "amdgpu: this kernel doesn't say which buffers process {} has by {}: if there are any, they "
             "are lost",
@@ -118,7 +119,7 @@ void checkHandles(Kernel& kernel, const RenderNode& node, bool killed, Log& log)
 }
 
 /// RESTORE creates a buffer for each entry of each process (kfd_chardev.c), so processes would no longer share memory.
-/// This criu replaces the duplicates if it can find their handles (importBuffers()); CRIU 4.2 doesn't.
+/// A restore replaces these duplicates if it can find their handles (importBuffers()). CRIU 4.2 doesn't replace them.
 void refuseSharing(const std::vector<DumpedProcess>& processes, const DumpObjects& objects, const Topology& topology,
                    bool compat) {
     std::map<Object, std::pair<const DumpedProcess*, const uapi::KfdBuffer*>> first;
@@ -185,7 +186,8 @@ void checkMappings(const DumpedTree& tree, const Topology& topology) {
             if (process == tree.processes.end())
                 fail("memory at {:#x} of process {} is of {}, which the process has closed", mapped.start, mapped.pid,
                      kKfdPath);
-            // Older drivers let programs map doorbells and registers of integrated GPUs without a buffer for them.
+            // Older drivers let programs map doorbells and registers of integrated GPUs, without a buffer in the
+            // driver's lists.
             if ((mapped.offset & uapi::kKfdMmapTypeMask) != uapi::kKfdMmapEvents &&
                 std::none_of(process->state.buffers.begin(), process->state.buffers.end(),
                              [&](const uapi::KfdBuffer& buffer) {
@@ -201,7 +203,7 @@ void checkMappings(const DumpedTree& tree, const Topology& topology) {
                             return process.pid == mapped.pid &&
                                    std::any_of(process.state.buffers.begin(), process.state.buffers.end(),
                                                [&](const uapi::KfdBuffer& buffer) {
-                                                   // Offsets are unique only within a render node.
+                                                   // Two render nodes may have buffers with the same offset.
                                                    return minorOf(process, buffer, topology) == mapped.minor &&
                                                           within(buffer.offset, buffer.size);
                                                });

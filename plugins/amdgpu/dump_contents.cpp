@@ -56,7 +56,7 @@ void DumpContents::addProcess(DumpedProcess& process, device::ContentMover& move
         addBuffers(process, device, mover);
 }
 
-/// Adds the buffers of a process on one GPU.
+/// Adds the buffers of a process on one GPU to the work of `mover`.
 void DumpContents::addBuffers(DumpedProcess& process, const uapi::KfdDevice& device, device::ContentMover& mover) {
     const Node* const gpu = topology_.findGpu(device.actualGpuId);
     if (gpu == nullptr)
@@ -72,7 +72,8 @@ void DumpContents::addBuffers(DumpedProcess& process, const uapi::KfdDevice& dev
             fail("the driver gave no DMA-BUF for the buffer at {:#x} of process {}", buffer.address, process.pid);
         if (!process.imported[at])
             here.push_back(at);
-        // Files in CRIU 4.2's form have a hole for an imported buffer. Pages have none.
+        // Files in CRIU 4.2's form have a hole in place of an imported buffer. Memory objects in pages don't have such
+        // holes.
         if (process.imported[at] && inPages)
             continue;
         process.contentPositions[at] = size;
@@ -89,8 +90,9 @@ void DumpContents::addBuffers(DumpedProcess& process, const uapi::KfdDevice& dev
     }
 }
 
-/// Adds the buffers of a render node. The calling thread itself copies buffers that can't be exported. They come first,
-/// since an ordered store takes contents by ascending position.
+/// Adds the buffers of a render node to the work of `mover`. The calling thread itself copies buffers that can't be
+/// exported. These buffers come first: they are copied immediately, and an ordered store accepts only ascending
+/// positions.
 void DumpContents::addNode(RenderNode& node, device::ContentMover& mover) {
     std::vector<RenderBuffer*> order;
     for (const bool exported : {false, true})
@@ -109,7 +111,7 @@ void DumpContents::addNode(RenderNode& node, device::ContentMover& mover) {
         move(node, *buffer, store, buffer->contentPosition, mover);
 }
 
-/// Adds a node in CRIU 4.2's form, which has a file for each buffer.
+/// Adds the buffers of a render node in CRIU 4.2's form: one file for each buffer.
 void DumpContents::addNodeToFiles(RenderNode& node, device::ContentMover& mover) {
     for (std::size_t at = 0; at < node.buffers.size(); ++at) {
         RenderBuffer& buffer = node.buffers[at];

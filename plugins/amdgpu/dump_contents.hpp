@@ -15,16 +15,16 @@ class ContentMover;
 
 namespace criu::amdgpu {
 
-/// Saves contents of buffers in pages, like process memory: one object for each GPU of a process, and one for each open
-/// render node. Or in CRIU 4.2's form, if the dump's pages can't belong to devices (--compat 4.2, a page server,
-/// --track-mem).
+/// Saves contents of buffers in pages of the images, like memory of processes. There is one memory object for each GPU
+/// of a process, and one for each open render node. If the dump's pages can't belong to devices, uses CRIU 4.2's form
+/// instead. This applies to --compat 4.2, a page server and --track-mem.
 class DumpContents {
 public:
     DumpContents(Kernel& kernel, const device::Context& context, const Topology& topology)
         : kernel_(kernel), context_(context), topology_(topology) {}
 
     /// Saves all contents, records their places in the tree, and closes the DMA-BUFs of all buffers. `bufferLimit`:
-    /// memory for copying, in bytes for each GPU. Throws Error.
+    /// memory for copies on each GPU, in bytes. Throws Error.
     void save(DumpedTree& tree, std::uint64_t bufferLimit);
 
 private:
@@ -45,7 +45,7 @@ private:
     const Topology& topology_;
     std::vector<std::unique_ptr<device::SavedPages>> pages_;  ///< stores of memory objects; index 0 is object 1
     std::vector<std::pair<std::string, std::unique_ptr<device::FileContents>>>
-        files_;  ///< stores in CRIU 4.2's form, with the names of their files
+        files_;  ///< stores in CRIU 4.2's form, by the names of their files
 };
 
 }  // namespace criu::amdgpu

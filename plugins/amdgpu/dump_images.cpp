@@ -41,7 +41,7 @@ void DumpImages::writeFurther(const SecondaryKfd& further) const {
     writeImage(context_.images, kfdImageName(further.id), image.base);
 }
 
-/// Returns the id of a GPU in images: the user id of the first process that uses it.
+/// Returns the id of a GPU in images: the user id in the first process that uses the GPU.
 GpuId DumpImages::userId(GpuId local) const {
     for (const DumpedProcess& process : tree_.processes)
         for (const uapi::KfdDevice& device : process.state.devices)
@@ -96,7 +96,7 @@ void DumpImages::writeKfd(const DumpedProcess& process) const {
     image.shared_mem_magic = shared.magic;
     image.priv_data = arena.bytes(process.state.privateData);
     writeDriver(driver_, image, arena);
-    // kfd_criu_process_priv_data of kfd_priv.h (Linux 6.1 to 7.3) begins with these.
+    // Private data begins with these numbers (kfd_criu_process_priv_data of kfd_priv.h, Linux 6.1 to 7.3).
     std::uint32_t head[2] = {};
     if (process.state.privateData.size() >= sizeof(head)) {
         std::memcpy(head, process.state.privateData.data(), sizeof(head));
@@ -126,7 +126,7 @@ void DumpImages::writeRender(const RenderNode& node) const {
         entry.size = buffer.entry.size;
         entry.offset = buffer.mmapOffset.value_or(0);
         entry.alloc_flags = buffer.entry.allocFlags;
-        // GEM_LIST_HANDLES returns the alignment in pages (ttm_buffer_object), and GEM_CREATE takes bytes.
+        // GEM_LIST_HANDLES returns the alignment in pages (ttm_buffer_object), but GEM_CREATE needs bytes.
         entry.alignment = buffer.entry.alignment * kGpuPageSize;
         entry.preferred_domains = static_cast<std::uint32_t>(buffer.entry.preferredDomains);
         entry.handle = buffer.entry.handle;

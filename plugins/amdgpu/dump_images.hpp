@@ -9,17 +9,18 @@
 
 namespace criu::amdgpu {
 
-/// Writes one image for each file of a dump.
+/// Writer of a dump's images: one image for each dumped file.
 class DumpImages {
 public:
     DumpImages(const device::Context& context, const DumpedTree& tree, const DumpObjects& objects,
                const Topology& topology, DriverIdentity driver)
         : context_(context), tree_(tree), objects_(objects), topology_(topology), driver_(std::move(driver)) {}
 
-    /// Writes the images of open DMA-BUFs. Must precede saving of contents, which closes descriptors. Throws Error for
-    /// a DMA-BUF of an unknown buffer.
+    /// Writes the images of open DMA-BUFs. Call it before DumpContents::save(), which closes descriptors. Throws Error
+    /// for a DMA-BUF of an unknown buffer.
     void writeDmabufs() const;
-    /// Writes all other images. Must follow saving of contents, since images have the positions of contents.
+    /// Writes all other images. Call it after DumpContents::save(), because the images contain the positions of
+    /// contents.
     void writeFiles() const;
 
 private:

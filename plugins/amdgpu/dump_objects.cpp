@@ -4,7 +4,7 @@
 namespace criu::amdgpu {
 namespace {
 
-// First number that stands for a handle of a compute buffer in images for CRIU 4.2. All GEM handles are below it.
+// First number that stands for a handle of a compute buffer in images for CRIU 4.2. It is greater than all GEM handles.
 constexpr std::uint32_t kOwnHandles = 0x40000000;
 
 }  // namespace
@@ -27,8 +27,8 @@ Object DumpObjects::find(int dmabuf) const {
     return found != known_.end() ? found->second : 0;
 }
 
-/// Until Linux 6.7 (amdgpu_amdkfd_gpuvm.c) the compute driver creates a new DMA-BUF for each export. But a buffer has
-/// the same mmap offset on its GPU in all processes.
+/// Up to Linux 6.7, the compute driver creates a new DMA-BUF for each export (amdgpu_amdkfd_gpuvm.c). So criu also
+/// compares mmap offsets: a buffer has the same offset on its GPU in all processes.
 void DumpObjects::identify(std::vector<DumpedProcess>& processes, const Topology& topology) {
     std::map<std::pair<std::uint32_t, std::uint64_t>, Object> byOffset;
     for (DumpedProcess& process : processes)
@@ -48,15 +48,16 @@ void DumpObjects::identify(std::vector<DumpedProcess>& processes, const Topology
         }
 }
 
-/// True if an entry looks like an import. The driver doesn't report imports, but gives them all the same flags
-/// (import_obj_create() of amdgpu_amdkfd_gpuvm.c, Linux 6.18).
+/// Returns true if an entry looks like an import. The driver doesn't report imports, but gives all of them the same
+/// flags (import_obj_create() of amdgpu_amdkfd_gpuvm.c, Linux 6.18).
 bool DumpObjects::looksImported(const uapi::KfdBuffer& buffer) noexcept {
     constexpr std::uint32_t kKinds = uapi::kKfdVram | uapi::kKfdGtt;
     return (buffer.flags & ~kKinds) == (uapi::kKfdWritable | uapi::kKfdExecutable);
 }
 
-/// Chooses the entry that creates each object in a restore; other entries import it. That is the known creator, or the
-/// first entry if the creator is gone. CRIU 4.2 lets the compute driver create all buffers that it knows.
+/// Chooses the entry that creates each object in a restore; all other entries import the object. Chooses the entry of
+/// the process that created the object, or the first entry if no entry is known to be the creator's. For CRIU 4.2, the
+/// compute driver creates all buffers that it lists.
 void DumpObjects::chooseOwners(DumpedTree& tree, bool compat) {
     std::set<Object> made;
     for (DumpedProcess& process : tree.processes)

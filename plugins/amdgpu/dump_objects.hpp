@@ -11,28 +11,29 @@
 
 namespace criu::amdgpu {
 
-/// Identity of buffers in a tree, and the owner that creates each in a restore. The inode of a DMA-BUF identifies a
-/// buffer, regardless of the exporting process.
+/// Numbers of all buffers in a tree, and the owner of each buffer: the entry that creates it in a restore. criu
+/// recognizes a buffer by the inode of its DMA-BUF, which doesn't depend on the exporting process.
 class DumpObjects {
 public:
     explicit DumpObjects(Kernel& kernel) noexcept : kernel_(kernel) {}
 
-    /// Numbers the buffers of the processes' compute state.
+    /// Gives numbers to the buffers in the compute state of the processes.
     void identify(std::vector<DumpedProcess>& processes, const Topology& topology);
-    /// Returns the number of a DMA-BUF's buffer, a new one for an unknown buffer.
+    /// Returns the number of a DMA-BUF's buffer. Gives a new number to an unknown buffer.
     Object add(int dmabuf);
-    /// Returns a number for a buffer that can't be exported, and so can't be shared.
+    /// Returns a new number for a buffer that can't be exported. Processes can't share such a buffer.
     Object addPrivate();
     /// Returns the number of a DMA-BUF's buffer; 0 if the buffer is unknown.
     [[nodiscard]] Object find(int dmabuf) const;
 
-    /// True if the driver creates a new DMA-BUF for each export of the buffer.
+    /// Returns true if the driver creates a new DMA-BUF for each export of the buffer.
     [[nodiscard]] bool changes(Object object) const { return changing_.contains(object); }
 
-    /// Selects the entry of each buffer that creates it in a restore; other entries import it. `compat`: the images are
-    /// for CRIU 4.2.
+    /// Chooses the entry of each buffer that creates it in a restore; all other entries import the buffer. `compat`:
+    /// the images are for CRIU 4.2.
     void chooseOwners(DumpedTree& tree, bool compat);
-    /// Returns the key of a buffer in CRIU 4.2: the GEM handle of a render node with the buffer.
+    /// Returns the number by which images for CRIU 4.2 refer to a buffer: the GEM handle in a render node that has the
+    /// buffer.
     [[nodiscard]] std::uint32_t handleOf(Object object) const;
 
 private:
@@ -44,8 +45,8 @@ private:
     Kernel& kernel_;
     std::map<Key, Object> known_;
     std::set<Object> changing_;
-    ino_t private_ = 0;                        ///< count of buffers that can't be exported
-    std::map<Object, std::uint32_t> handles_;  ///< GEM handles, each valid in the open render node of its object
+    ino_t private_ = 0;                        ///< number of buffers that can't be exported
+    std::map<Object, std::uint32_t> handles_;  ///< GEM handles; each is valid in a render node that has the object
 };
 
 }  // namespace criu::amdgpu

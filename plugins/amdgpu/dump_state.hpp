@@ -12,13 +12,13 @@
 #include "plugins/amdgpu/driver/kfd.hpp"
 #include "plugins/amdgpu/topology.hpp"
 
-/// Everything that a dump learns of the GPU drivers before it writes images.
+/// Types for all data that a dump gets from the GPU drivers before it writes images.
 namespace criu::amdgpu {
 
-/// Number of a buffer, equal for the same memory in all processes; 0: unknown.
+/// Number of a buffer. Buffers of several processes with the same memory have the same number. 0: unknown.
 using Object = std::uint32_t;
 
-/// A process with compute state.
+/// Process with compute state.
 struct DumpedProcess {
     FileId id;  ///< number of the open /dev/kfd in the images
     HostPid pid;
@@ -31,32 +31,32 @@ struct DumpedProcess {
     std::vector<Object> objects;    ///< one for each of state.buffers
     std::vector<bool> imported;     ///< one for each of state.buffers; true: another entry creates the buffer
     std::map<GpuId, FileId>
-        drmFiles;  ///< render node that provides the address space, by user id of the GPU; only known ones
+        drmFiles;  ///< render node that provides the address space, by user id of the GPU; only known render nodes
     std::map<GpuId, std::uint32_t>
         contentObjects;  ///< memory objects of contents, by user id of the GPU; empty if contents are in files
     std::vector<std::uint64_t> contentPositions;  ///< position of each of state.buffers in its memory object, in bytes
 };
 
-/// A second open file description of a /dev/kfd.
+/// Further open file description of /dev/kfd in a process that is already known.
 struct SecondaryKfd {
     FileId id;
     HostPid pid;
-    FileId primary;  ///< file whose image has the process' state
+    FileId primary;  ///< /dev/kfd whose image contains the process' state
 };
 
-/// A buffer of a render node.
+/// Buffer of a render node.
 struct RenderBuffer {
     uapi::GemListEntry entry{};
     std::vector<uapi::VmEntry> mappings;
     BufferNotes notes;
     std::optional<std::uint64_t> mmapOffset;  ///< offset for mmap(2); none if processors may not access the buffer
-    UniqueFd dmabuf;  ///< empty if the buffer can't be exported, since it is valid in one address space only
+    UniqueFd dmabuf;  ///< empty if the buffer can't be exported, because only one address space can use it
     Object object = 0;
     bool imported = false;
     std::uint64_t contentPosition = 0;
 };
 
-/// An open render node.
+/// Open render node.
 struct RenderNode {
     FileId id;
     HostPid pid;
@@ -66,14 +66,14 @@ struct RenderNode {
     std::uint32_t contentObject = 0;  ///< memory object of contents; 0: contents are in files
 };
 
-/// An open DMA-BUF.
+/// Open DMA-BUF.
 struct DumpedDmabuf {
     FileId id;
     UniqueFd fd;
     std::string name;  ///< path and process of the descriptor, for messages
 };
 
-/// A mapping of device memory.
+/// Mapping of device memory.
 struct MappedRange {
     HostPid pid;
     std::uint32_t minor = 0;  ///< minor of the render node; 0: /dev/kfd
@@ -93,7 +93,7 @@ struct DumpedTree {
     }
 };
 
-/// Returns the minor of the render node of a buffer's GPU; 0 if criu can't see the GPU.
+/// Returns the minor of the render node of a buffer's GPU; 0 if criu doesn't find the GPU in the topology.
 std::uint32_t minorOf(const DumpedProcess& process, const uapi::KfdBuffer& buffer, const Topology& topology);
 
 /// Returns a name such as "process 12 (python3)".

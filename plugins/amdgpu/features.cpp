@@ -12,7 +12,7 @@
 namespace criu::amdgpu {
 namespace {
 
-/// Bit of a node's capabilities: shared virtual memory by SVM calls (linux/kfd_sysfs.h).
+/// Bit in a node's capabilities: processes can share virtual memory with the GPU by SVM calls (linux/kfd_sysfs.h).
 constexpr std::uint32_t kSvm = 0x08000000;
 
 Topology topologyWithGpus(Kernel& kernel) {
@@ -35,7 +35,7 @@ bool hasSvm(Kernel& kernel) {
     return std::all_of(gpus.begin(), gpus.end(), [](const Node* gpu) { return (gpu->capability & kSvm) != 0; });
 }
 
-/// A render node with a small buffer.
+/// Open render node with a small buffer, for tests of calls.
 class Trial {
 public:
     explicit Trial(Kernel& kernel)
@@ -49,13 +49,13 @@ public:
 private:
     UniqueFd fd_;
     Drm drm_;
-    std::uint32_t handle_;  ///< freed with the descriptor
+    std::uint32_t handle_;  ///< closing the descriptor frees the buffer
 };
 
 }  // namespace
 
 std::vector<device::Feature> features(Kernel& kernel) {
-    // Without a GPU no process needs the features.
+    // On a machine without GPUs, no process needs the features.
     const auto matters = [&kernel] {
         return kernel.device(kKfdPath) != 0 && !Topology::read(kernel.topology()).gpus().empty();
     };

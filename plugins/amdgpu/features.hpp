@@ -8,8 +8,8 @@
 
 namespace criu::amdgpu {
 
-/// Returns the features that `criu check` tests. "amdgpu" is dump and restore of compute processes; others begin with
-/// "amdgpu_". `kernel` must outlive the result.
+/// Returns the features that `criu check` tests. "amdgpu" means that criu can dump and restore compute processes; names
+/// of other features begin with "amdgpu_". `kernel` must outlive the result.
 std::vector<device::Feature> features(Kernel& kernel);
 
 }  // namespace criu::amdgpu

@@ -12,7 +12,7 @@
 namespace criu::amdgpu {
 namespace {
 
-/// Limit of a search: sixteen different GPUs without a match could take years.
+/// Maximum number of attempts: a search among sixteen different GPUs without a solution could take years.
 constexpr unsigned kMaxMatchTries = 2'000'000;
 
 enum class Relation : std::uint8_t { Equal, AtLeast };
@@ -21,8 +21,9 @@ struct Property {
     std::string_view name;
     std::uint64_t (*value)(const Node&);
     Relation relation = Relation::Equal;
-    bool MatchRules::*check = nullptr;  ///< member that switches the check off; null: criu always compares the property
-    std::string_view option = {};       ///< option that switches the check off
+    /// Member that switches the check off; null if criu always compares the property.
+    bool MatchRules::*check = nullptr;
+    std::string_view option = {};  ///< option that switches the check off
 };
 
 template <auto Member>
@@ -48,7 +49,7 @@ constexpr Property kProperties[] = {
     {"num_sdma_queues_per_engine", value<&Node::sdmaQueuesPerEngine>},
     {"num_cp_queues", value<&Node::cpQueues>},
     {"vram_public", value<&Node::vramPublic>},
-    // The driver also counts links to GPUs that this process can't see, so a larger number does no harm.
+    // The driver also counts links to GPUs that this process can't see. So a larger number is harmless.
     {"io_links_count", value<&Node::ioLinks>, Relation::AtLeast},
     {"capability", value<&Node::capability>, Relation::Equal, &MatchRules::capability, "--no-gpu-capability-check"},
     {"vram_size", value<&Node::vramSize>, Relation::AtLeast, &MatchRules::vram, "--no-gpu-vram-check"},
@@ -60,7 +61,7 @@ constexpr Property kProperties[] = {
     {"number of visible links", [](const Node& node) -> std::uint64_t { return node.links.size(); }, Relation::AtLeast},
 };
 
-/// Returns why a GPU can't replace another one, as the rest of a sentence; nothing if it can.
+/// Returns the reason why a GPU can't replace another GPU, as the end of a sentence; nullopt if it can.
 std::optional<std::string> obstacle(const Node& source, const Node& here, const MatchRules& rules) {
     if (!here.hasRenderNode())
         return "has no render node";
@@ -79,8 +80,8 @@ std::optional<std::string> obstacle(const Node& source, const Node& here, const 
     return std::nullopt;
 }
 
-/// Reasons why GPUs can't be used, each with the number of GPUs. Eight cards may be 64 GPUs, so one line each is too
-/// long.
+/// Reasons why GPUs can't replace a GPU, each with the number of GPUs. Eight cards may be 64 GPUs, so an error message
+/// with one line for each GPU would be too long.
 class Reasons {
 public:
     void add(const Node& gpu, std::string why) {
@@ -103,12 +104,13 @@ private:
     struct Reason {
         std::string gpu;
         std::string why;
-        unsigned others = 0;  ///< number of other GPUs with this reason
+        unsigned others = 0;  ///< number of further GPUs with this reason
     };
     std::vector<Reason> found_;
 };
 
-/// Finds sets of GPUs that XGMI joins. Returns the set's number by node id.
+/// Finds hives: sets of GPUs that XGMI connects. Returns the number of the hive for each node id, and sets `sizes` to
+/// the numbers of GPUs.
 std::map<std::uint32_t, std::size_t> findHives(const Topology& topology, std::vector<std::size_t>& sizes) {
     std::map<std::uint32_t, std::size_t> hives;
     for (const Node* const start : topology.gpus()) {
@@ -135,7 +137,7 @@ public:
         sourceHives_ = findHives(source, sourceSizes_);
         hereHives_ = findHives(here, hereSizes_);
         order_ = source.gpus();
-        // Large hives come first: they have the fewest candidates.
+        // Large hives come first, because they have the fewest candidates.
         std::stable_sort(order_.begin(), order_.end(), [&](const Node* one, const Node* other) {
             return std::pair(~sourceSize(*one), hive(*one)) < std::pair(~sourceSize(*other), hive(*other));
         });
@@ -221,14 +223,15 @@ private:
         return false;
     }
 
-    /// True if GPUs that were joined stay joined.
+    /// Returns true if all GPUs that XGMI connected to `gpu` get replacements that XGMI connects to `other`.
     [[nodiscard]] bool sameHive(const Node& gpu, const Node& other) const {
         return std::all_of(placed_.begin(), placed_.end(), [&](const auto& placed) {
             return hive(*placed.first) != hive(gpu) || hereHives_.at(placed.second->id) == hereHives_.at(other.id);
         });
     }
 
-    /// Assigns the CPUs that a GPU is linked to, from its link `at` on, and then the GPUs that follow.
+    /// Assigns CPUs of this machine to the CPUs to which `gpu` is linked, from its link number `at` on. Then assigns
+    /// all following GPUs.
     bool placeLinks(const Node& gpu, const Node& other, std::size_t at, std::size_t gpuAt) {
         while (at < gpu.links.size() && source_.find(gpu.links[at].to)->isGpu())
             ++at;
@@ -240,7 +243,8 @@ private:
             if (here_.find(candidate.to)->isGpu() || !fits(gpu, link, other, candidate))
                 continue;
             if (!rules_.numa)
-                return placeLinks(gpu, other, at + 1, gpuAt);  // any CPU of this machine will do
+                // Without the NUMA check, any CPU of this machine is suitable.
+                return placeLinks(gpu, other, at + 1, gpuAt);
             if (known != cpus_.end()) {
                 if (candidate.to == known->second)
                     return placeLinks(gpu, other, at + 1, gpuAt);
@@ -257,7 +261,7 @@ private:
         return false;
     }
 
-    /// True if the new link is as good as the old one or better: XGMI is better than PCIe.
+    /// Returns true if the new link is at least as good as the old link: XGMI is better than PCIe.
     [[nodiscard]] bool fits(const Node& gpu, const Link& link, const Node& other, const Link& candidate) const {
         if (link.type == LinkType::Xgmi && candidate.type != LinkType::Xgmi)
             return false;

@@ -21,17 +21,18 @@ struct MatchRules {
     bool numa = true;
     bool capability = true;
 
-    /// Reads the options. For an option that isn't set, reads its variable (such as KFD_FW_VER_CHECK: 0, 1, NO, YES).
-    /// Throws Error for other values. `environment` is getenv(3).
+    /// Reads the options. If an option isn't set, reads its environment variable, such as KFD_FW_VER_CHECK with 0, 1,
+    /// NO or YES. Throws Error for other values. `environment` is getenv(3).
     static MatchRules from(const model::Options& options, const std::function<const char*(const char*)>& environment);
 };
 
-/// Maps each GPU id of the images to the id of the GPU that replaces it on this machine.
+/// GPU ids of the images, each with the id of the GPU that replaces it on this machine.
 using GpuMap = std::map<GpuId, GpuId>;
 
-/// Assigns a different GPU of `here` to each GPU of `source`. GPUs joined by XGMI stay joined, and GPUs of one CPU node
-/// still share one. Prefers GPUs with the same id, obeys `wanted` (--gpu-map), and tries all combinations. Throws Error
-/// with the GPU, the property, both values, and the option that would allow it.
+/// Assigns a different GPU of `here` to each GPU of `source`. Replacements of GPUs that XGMI connects are also
+/// connected, and replacements of GPUs of one CPU node also share a CPU node. Prefers GPUs with equal ids, obeys
+/// `wanted` (--gpu-map), and tries all combinations. Throws Error with the GPU, the property, both values, and the
+/// option that would allow the difference.
 GpuMap matchGpus(const Topology& source, const Topology& here, const MatchRules& rules,
                  const std::vector<model::GpuMapping>& wanted);
 

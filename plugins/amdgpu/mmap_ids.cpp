@@ -15,7 +15,8 @@ namespace {
 constexpr unsigned kGpuShift = 46;
 constexpr std::uint64_t kGpuMask = std::uint64_t{0xffff} << kGpuShift;
 
-/// Room for the private data of GPUs, whose layout differs among drivers. RESTORE doesn't read it.
+/// Maximum size of the private data of GPUs in bytes. Drivers have different layouts, but this RESTORE fails before it
+/// reads the data.
 constexpr std::size_t kRoom = 4096;
 constexpr std::uint32_t kNoFile = 0xffffffff;
 
@@ -27,14 +28,14 @@ GpuId freeId(const Topology& here) {
     return id;
 }
 
-/// Changes the driver's state of the calling process.
+/// Finds out the ids by calls that change the driver's state of the calling process.
 MmapIds tryIds(Kernel& kernel, const Topology& here, std::vector<std::byte>& privateData) {
     const UniqueFd kfd = kernel.open(kKfdPath, O_RDWR);
     uapi::KfdApertures apertures{};
     kernel.ioctl(kfd.get(), uapi::kKfdApertures, &apertures, "ask for the number of GPUs");
     const GpuId id = freeId(here);
-    // criu_restore_devices() of kfd_chardev.c (Linux 6.1 to 7.3) sets the id of a GPU and looks at its render file
-    // then.
+    // criu_restore_devices() of kfd_chardev.c sets the id of a GPU before it checks the GPU's render file (Linux 6.1 to
+    // 7.3). The call fails at this check, because the file number is invalid.
     std::vector<uapi::KfdDevice> devices(apertures.count, uapi::KfdDevice{id, 0, kNoFile, 0});
     for (const Node* const gpu : here.gpus()) {
         for (uapi::KfdDevice& device : devices)

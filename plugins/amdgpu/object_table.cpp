@@ -10,8 +10,8 @@
 namespace criu::amdgpu {
 namespace {
 
-// A process that creates a buffer never waits for another one. So this limit only ends a wait for a process that has
-// died.
+// Maximum number of attempts. A process that creates a buffer never waits for another process. So a reader reaches this
+// limit only if the creator has died.
 constexpr int kTries = 60'000;
 constexpr useconds_t kPause = 1000;
 

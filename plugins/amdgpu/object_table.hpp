@@ -15,15 +15,16 @@ class FdStore;
 
 namespace criu::amdgpu {
 
-/// Numbers that one restored process publishes and others wait for, in memory shared by all.
+/// Table of numbers in memory that all restored processes share. One process publishes a number, and other processes
+/// wait for it.
 class NumberTable {
 public:
-    /// `wanted`: keys of all numbers. Must be created before the processes.
+    /// `wanted`: keys of all numbers. The table must exist before the processes.
     explicit NumberTable(const std::set<std::uint64_t>& wanted);
 
     [[nodiscard]] bool wants(std::uint64_t key) const { return places_.contains(key); }
     void publish(std::uint64_t key, std::uint64_t number) const;
-    /// Waits for a number. Publishers never wait for readers. Throws Error after a timeout.
+    /// Waits for a number and returns it. A publisher never waits for readers. Throws Error after a timeout.
     [[nodiscard]] std::uint64_t fetch(std::uint64_t key) const;
 
 private:
@@ -37,16 +38,16 @@ private:
     Mapping slots_;
 };
 
-/// Descriptors that one restored process publishes. They go through the descriptor store, since processes in different
-/// pid namespaces don't see each other.
+/// Table of descriptors. One restored process publishes a descriptor, and other processes wait for it. The descriptors
+/// are in the descriptor store, because processes can't access processes in other pid namespaces.
 class ObjectTable {
 public:
-    /// `store` must be open in all processes that publish or fetch.
+    /// `store` must be open in all processes that publish or fetch descriptors.
     ObjectTable(const std::set<std::uint64_t>& wanted, const kernel::FdStore* store)
         : numbers_(wanted), store_(store) {}
 
     [[nodiscard]] bool wants(std::uint64_t object) const { return numbers_.wants(object); }
-    /// Publishes a copy; the caller owns the descriptor and may close it.
+    /// Publishes a copy of a descriptor. The caller still owns the descriptor and may close it.
     void publish(std::uint64_t object, int fd) const;
     /// Waits for a descriptor. Throws Error after a timeout.
     [[nodiscard]] UniqueFd fetch(std::uint64_t object) const;

@@ -8,8 +8,8 @@
 
 namespace criu::amdgpu {
 
-/// Options that only this subsystem has, as indices into kOptions. The checks concern a GPU that replaces one of the
-/// images.
+/// Options of this subsystem, as indices into kOptions. Options with "check" in their names concern a GPU that replaces
+/// a GPU of the images.
 enum class Option : std::size_t {
     Parallel,
     Buffer,
@@ -46,7 +46,7 @@ inline constexpr device::SubsystemOption kOptions[] = {
 
 static_assert(std::size(kOptions) == static_cast<std::size_t>(Option::CapabilityCheck) + 1);
 
-/// Returns the value of an option; nothing if it isn't given.
+/// Returns the value of an option; nullopt if the user didn't give it.
 [[nodiscard]] inline std::optional<std::uint64_t> valueOf(Option option, const model::Options& options) {
     return kOptions[static_cast<std::size_t>(option)].in(options);
 }

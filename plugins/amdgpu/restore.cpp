@@ -25,10 +25,10 @@ UniqueFd restoredCopyOf(int fd) {
     return UniqueFd(sys(::fcntl(fd, F_DUPFD_CLOEXEC, 0), "copy descriptor {}", fd));
 }
 
-/// Patience for queues to start, without --timeout.
+/// Time within which queues must start, if the user gave no --timeout.
 constexpr std::chrono::seconds kResumePatience{10};
 
-/// Removes double slashes of paths, as in "//dev/dri/renderD128".
+/// Replaces double slashes in paths, as in "//dev/dri/renderD128".
 std::string simplified(std::string_view path) {
     std::string out;
     for (const char c : path)
@@ -37,25 +37,26 @@ std::string simplified(std::string_view path) {
     return out;
 }
 
-/// Returns the alignment in bytes. CRIU 4.2 writes the driver's value, which is in pages.
+/// Returns the alignment in bytes. CRIU 4.2 stores the alignment as the driver reports it: in pages.
 std::uint64_t alignmentOf(const DrmBoEntry& entry) {
     return entry.alignment < kGpuPageSize ? entry.alignment * kGpuPageSize : entry.alignment;
 }
 
-/// Returns a mapping that begins `skipped` bytes behind the offset of a buffer. Drivers map a buffer only from its
-/// beginning (drm_gem_mmap()), and doorbells only as a whole (kfd_doorbell_mmap() of kfd_doorbell.c, Linux 6.1).
+/// Returns the new place of a mapping that begins `skipped` bytes after the start of a buffer. The caller must map the
+/// buffer from its start, because drivers find no other offsets (drm_gem_mmap()). It must map doorbells completely
+/// (kfd_doorbell_mmap() of kfd_doorbell.c, Linux 6.1).
 device::Relocated relocated(std::uint64_t offset, UniqueFd fd, std::uint64_t skipped, std::uint64_t whole) {
     return {offset, std::move(fd), skipped, whole};
 }
 
-/// True if two DMA-BUFs are one, so that both are of one buffer.
+/// Returns true if two descriptors refer to one DMA-BUF, and so to one buffer.
 bool areSameFile(Kernel& kernel, int one, int other) {
     const struct stat first = kernel.status(one);
     const struct stat second = kernel.status(other);
     return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
-/// Returns a key of a render node's buffer, unique among all nodes.
+/// Returns a key of a render node's buffer. Buffers of all render nodes have different keys.
 std::uint64_t bufferKey(FileId node, std::size_t index) {
     return std::uint64_t{node.value} << 32 | index;
 }
@@ -88,7 +89,8 @@ void AmdgpuRestore::prepare(files::FileRestore& files) {
     if (!plan_.prepare(files))
         return;
     contents_.prepare(plan_.images());
-    kernel_.loadLibraries();  // restored processes that fill their buffers may have another root directory
+    // Restored processes also fill buffers, but may have a root directory without the libraries.
+    kernel_.loadLibraries();
     const RestoreImages& images = plan_.images();
     std::set<std::uint64_t> nodes;
     std::set<std::uint64_t> buffers;
@@ -133,7 +135,7 @@ std::size_t AmdgpuRestore::descriptors() const {
 }
 
 void AmdgpuRestore::share(kernel::FdStore& store) {
-    // The GPUs of the processes are known only when control groups exist.
+    // criu knows which GPUs each process may use only when control groups exist.
     if (plan_.computes())
         for (const Node* const gpu : plan_.here().gpus())
             if (gpu->hasRenderNode() && kernel_.device(renderPath(gpu->renderMinor)) != 0)
@@ -159,8 +161,8 @@ void AmdgpuRestore::startWork() {
 }
 
 /// Returns the state of this process. A child starts with a copy of its creator's state. It may use the creator's
-/// render nodes, but not its compute state: all processes have the same doorbell offsets, and shared memory may still
-/// be replaced.
+/// render nodes. It must not use the creator's compute state, because doorbells of all processes have the same offsets,
+/// and shared memory may still be replaced.
 AmdgpuRestore::Own& AmdgpuRestore::own() {
     if (own_.pid != ::getpid()) {
         own_.pid = ::getpid();
@@ -175,7 +177,7 @@ int AmdgpuRestore::holdOpen(files::FileOpener& opener, UniqueFd fd) {
     return heldOpen_.emplace_back(opener.toServiceRange(std::move(fd))).get();
 }
 
-/// Closes a kept descriptor early, because it holds memory of a GPU.
+/// Closes a descriptor of heldOpen_ early, because it keeps memory of a GPU in use.
 void AmdgpuRestore::closeHeld(int fd) {
     std::erase_if(heldOpen_, [fd](const UniqueFd& held) { return held.get() == fd; });
 }
@@ -211,7 +213,7 @@ void AmdgpuRestore::openKfd(FileId id, const CriuKfd& image, files::FileOpener& 
     std::map<GpuId, int> drmFds;
     for (const Node* const gpu : source.gpus()) {
         const Node& to = *plan_.here().findGpu(map.at(gpu->gpuId));
-        // The process maps new buffers through the render node that provides its address space.
+        // The process maps new buffers only through the render node that provides its address space.
         int drm = -1;
         if (const auto noted = plan_.drmFile(id, gpu->gpuId))
             if (const auto open = own().renderFds.find(*noted); open != own().renderFds.end())
@@ -242,7 +244,7 @@ void AmdgpuRestore::openKfd(FileId id, const CriuKfd& image, files::FileOpener& 
         throw;
     }
 
-    // Takes ownership of the descriptors first, so that failures close them.
+    // Becomes the owner of the descriptors first, so that a failure closes them.
     std::vector<UniqueFd> dmabufs(state.buffers.size());
     for (std::size_t at = 0; at < state.buffers.size(); ++at)
         if (state.buffers[at].dmabufFd != kNoDmabuf)
@@ -255,7 +257,8 @@ void AmdgpuRestore::openKfd(FileId id, const CriuKfd& image, files::FileOpener& 
         const KfdBoEntry& entry = *image.bo_entries[at];
         const uapi::KfdBuffer& buffer = state.buffers[at];
         const bool content = hasContent(entry);
-        // RESTORE returns the machine's id (criu_restore_memory_of_gpu() of kfd_chardev.c, Linux 6.1 to 7.3).
+        // RESTORE returns an offset with the machine's GPU id (criu_restore_memory_of_gpu() of kfd_chardev.c, Linux 6.1
+        // to 7.3).
         const std::uint64_t offset = mapsByUserIds_ && isMappedByKfd(buffer.flags)
                                          ? withGpu(buffer.restoredOffset, entry.gpu_id)
                                          : buffer.restoredOffset;
@@ -286,8 +289,8 @@ void AmdgpuRestore::openKfd(FileId id, const CriuKfd& image, files::FileOpener& 
     opener.provide(id, std::move(file));
 }
 
-/// Opens a render node of each GPU for the driver, which needs all of them. Containers may lack nodes that the
-/// processes never used.
+/// Opens a render node for RESTORE, which needs a render node of each GPU. A container may lack the device files of
+/// render nodes that the processes never used.
 UniqueFd AmdgpuRestore::openForDriver(std::uint32_t renderMinor) {
     try {
         return kernel_.open(renderPath(renderMinor), O_RDWR);
@@ -312,8 +315,8 @@ void AmdgpuRestore::openRender(FileId id, const CriuRenderNode& image, files::Fi
         renderFiles_->publish(id.value, fd);
     const Drm drm(kernel_, fd);
     std::vector<device::ContentRequest> contents;
-    // A new buffer gets the lowest free handle (drm_gem.c). Linux 6.18.36 removed the call that changes handles, so
-    // placeholder buffers fill free handles, up to a limit.
+    // A new buffer gets the lowest free handle (drm_gem.c). So placeholder buffers first fill the free handles, up to a
+    // limit. Linux 6.18.36 removed the call that changes handles.
     std::vector<std::size_t> order(image.n_bo_entries);
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::sort(order.begin(), order.end(), [&](std::size_t one, std::size_t other) {
@@ -328,7 +331,7 @@ void AmdgpuRestore::openRender(FileId id, const CriuRenderNode& image, files::Fi
         for (; fills && next < entry.handle; ++next)
             placeholder(drm, id, next);
         ++next;
-        if (isImported(entry)) {  // complete() imports it
+        if (isImported(entry)) {  // complete() imports the buffer
             imports = true;
             if (fills)
                 placeholder(drm, id, entry.handle);
@@ -344,7 +347,7 @@ void AmdgpuRestore::openRender(FileId id, const CriuRenderNode& image, files::Fi
             drm.setNotes(entry.handle, {entry.tiling, entry.metadata_flags, {data.begin(), data.end()}});
         }
         if (!canExport(entry)) {
-            // The buffer can't be exported, so this process fills it.
+            // The coordinator can't access a buffer that can't be exported. So this process fills the buffer.
             contents_.load({fd, drm.mmapOffset(entry.handle), entry.size}, RestoreContents::placeOf(id, image, at));
             restoreBuffer(id, image, at, fd, {});
             continue;
@@ -379,7 +382,8 @@ void AmdgpuRestore::dropPlaceholders(const Drm& drm, FileId id) {
     own().placeholders.erase(id);
 }
 
-/// Restores mappings and offset of a buffer, created or imported. `dmabuf` is set for an imported one.
+/// Restores mappings and offset of a buffer. `dmabuf`: DMA-BUF of an imported buffer; empty for a buffer that this
+/// process created.
 void AmdgpuRestore::restoreBuffer(FileId id, const CriuRenderNode& image, std::size_t index, int fd, UniqueFd dmabuf) {
     const DrmBoEntry& entry = *image.bo_entries[index];
     const Drm drm(kernel_, fd);
@@ -396,7 +400,7 @@ void AmdgpuRestore::restoreBuffer(FileId id, const CriuRenderNode& image, std::s
     mmapOffsets_->publish(bufferKey(id, index), offset.value_or(0));
 }
 
-/// Imports buffers of the compute driver that another process creates.
+/// Imports the buffers of the compute driver that other processes create.
 void AmdgpuRestore::importShared(FileId id) {
     const auto found = own().imports.find(id);
     if (found == own().imports.end())
@@ -404,8 +408,8 @@ void AmdgpuRestore::importShared(FileId id) {
     std::vector<GpuId> gpus;
     for (const Node* const gpu : plan_.source(id).gpus())
         gpus.push_back(gpu->gpuId);
-    // AMD's driver itself joins memory that programs share by its IPC handles (criu_restore_memory_of_gpu_ipc() of
-    // kfd_chardev.c, DKMS 6.x). A second import would lose the handle.
+    // AMD's driver itself shares memory again that programs shared by IPC handles (criu_restore_memory_of_gpu_ipc() of
+    // kfd_chardev.c, DKMS 6.x). Another import of this memory would lose its IPC handle.
     std::erase_if(found->second, [&](const Import& import) {
         const bool joined = areSameFile(kernel_, import.buffer.made, objects_->fetch(import.buffer.object).get());
         if (joined)
@@ -416,7 +420,8 @@ void AmdgpuRestore::importShared(FileId id) {
     for (const Import& import : found->second)
         imports.push_back(import.buffer);
     importBuffers(kernel_, own().kfd, gpus, imports, [&](std::uint64_t object) { return objects_->fetch(object); });
-    // Render nodes report the mmap offsets. A separate file is used, since a file has one handle of a buffer.
+    // Only render nodes report mmap offsets. criu opens a separate file of the render node, because a file has only one
+    // handle of a buffer.
     for (const Import& import : found->second) {
         const UniqueFd node = openForDriver(import.renderMinor);
         const Drm drm(kernel_, node.get());
@@ -467,7 +472,8 @@ std::optional<device::Relocated> AmdgpuRestore::relocate(const device::DeviceMap
          path);
 }
 
-/// Finds a buffer by any file that has it: on its GPU it is one buffer with one offset. Prefers a file of this process.
+/// Finds a buffer in any render node that has it: all files of a GPU have one offset for it. Prefers a file of this
+/// process.
 std::optional<device::Relocated> AmdgpuRestore::findElsewhere(std::uint32_t minor, std::uint64_t offset) {
     for (const bool has : {true, false})
         for (const auto& [id, image] : plan_.images().nodes) {
@@ -487,7 +493,7 @@ std::optional<device::Relocated> AmdgpuRestore::findElsewhere(std::uint32_t mino
 }
 
 void AmdgpuRestore::resume(compel::FrozenProcess& process, TreePid pid) {
-    // GPUs read each other's memory, so all buffers are filled before any queue runs.
+    // GPUs read each other's memory, so all buffers must be filled before any queue runs.
     contents_.finish();
     if (!plan_.computes())
         return;
@@ -505,7 +511,7 @@ void AmdgpuRestore::resumeAll(std::span<const device::ResumedProcess> processes)
                   [this] { context_.stop.throwIfRequested(); });
 }
 
-/// Releases descriptors, since criu may remain until the root ends.
+/// Closes descriptors, because criu may remain as parent until the root task ends.
 void AmdgpuRestore::finish() noexcept {
     masterKfd_.reset();
     hostNodes_.clear();

@@ -21,9 +21,9 @@ namespace criu::amdgpu {
 
 class ResumeWatch;
 
-/// Restores images of AmdgpuDump and of CRIU 4.2's plugin. A plan exists before any process: the GPU for each GPU,
-/// and the owner and importers of each buffer. Each process creates its buffers, and the coordinator moves contents. No
-/// queue starts before all contents are complete.
+/// Restores images of AmdgpuDump and of CRIU 4.2's plugin. Before any process exists, a plan contains the replacement
+/// of each GPU, and the owner and importers of each buffer. Each process creates its buffers, and the coordinator
+/// copies contents into them. Queues start only when all contents are complete.
 class AmdgpuRestore final : public device::DeviceRestore {
 public:
     AmdgpuRestore(Kernel& kernel, const device::Context& context, std::function<MatchRules()> rules,
@@ -53,7 +53,7 @@ public:
     void finish() noexcept override;
 
 private:
-    /// A buffer's range of mmap offsets at the dump, and its offset now.
+    /// Range of mmap offsets that a buffer had at the dump, and its offset after the restore.
     struct Moved {
         bool compute = false;        ///< true for memory of the compute driver, which belongs to one process
         std::uint32_t oldMinor = 0;  ///< minor of the render node at the dump; 0: /dev/kfd
@@ -63,7 +63,7 @@ private:
         int fd = -1;
     };
 
-    /// A buffer of the compute driver that another process creates.
+    /// Buffer of the compute driver that another process creates and this process imports.
     struct Import {
         KfdImport buffer;
         std::size_t moved = 0;  ///< index in Own::moved
@@ -74,14 +74,15 @@ private:
     [[nodiscard]] UniqueFd openForDriver(std::uint32_t renderMinor);
     void openRender(FileId id, const CriuRenderNode& image, files::FileOpener& opener);
     [[nodiscard]] static bool canExport(const DrmBoEntry& buffer);
-    /// Creates a buffer of one page that occupies `handle`, the lowest free one.
+    /// Creates a buffer of one page. The buffer occupies `handle`, which must be the lowest free handle.
     void placeholder(const Drm& drm, FileId id, std::uint32_t handle);
     void dropPlaceholders(const Drm& drm, FileId id);
     void restoreBuffer(FileId id, const CriuRenderNode& image, std::size_t index, int fd, UniqueFd dmabuf);
     void importShared(FileId id);
-    /// Finds a buffer that a process maps through a render node, but that another process created or imported.
+    /// Finds a buffer that this process maps through a render node, if another process created or imported the buffer.
     [[nodiscard]] std::optional<device::Relocated> findElsewhere(std::uint32_t minor, std::uint64_t offset);
-    /// Moves a descriptor out of the number range of restored files. It stays open until finish() or closeHeld().
+    /// Moves a descriptor to a number that no restored file uses. The descriptor stays open until finish() or
+    /// closeHeld().
     int holdOpen(files::FileOpener& opener, UniqueFd fd);
     void closeHeld(int fd);
 
@@ -95,14 +96,15 @@ private:
     RestoreContents contents_;
     std::shared_ptr<ResumeWatch> watch_;
     UniqueFd masterKfd_;
-    bool mapsByUserIds_ = false;  ///< /dev/kfd maps by the ids that processes use, see MmapIds
+    /// True if /dev/kfd expects the GPU ids that processes use in mmap offsets (MmapIds::User).
+    bool mapsByUserIds_ = false;
 
     /// State of the current process.
     struct Own {
         pid_t pid = 0;
         std::vector<Moved> moved;
         std::map<FileId, int> renderFds;
-        std::map<FileId, std::set<std::uint32_t>> placeholders;  ///< handles of one-page buffers, by render node
+        std::map<FileId, std::set<std::uint32_t>> placeholders;  ///< handles of placeholder buffers, by render node
         std::map<FileId, std::vector<Import>> imports;
         int kfd = -1;
     };

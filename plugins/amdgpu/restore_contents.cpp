@@ -15,7 +15,7 @@
 namespace criu::amdgpu {
 namespace {
 
-/// Returns the memory object with contents of a process' buffers on a GPU; 0: they are in a file.
+/// Returns the memory object with the contents of a process' buffers on a GPU; 0 if the contents are in a file.
 std::uint32_t objectOf(const CriuKfd& image, GpuId user) {
     for (const KfdDeviceEntry* const device : list(image.device_entries, image.n_device_entries))
         if (device->gpu_id == user)
@@ -71,7 +71,7 @@ void RestoreContents::prepare(const RestoreImages& images) {
     }
 }
 
-/// Throws Error unless the pages of a place are in the images. Ignores places in files, which LoadedStores checks.
+/// Throws Error if the images lack the pages of a place. Ignores places in files, because LoadedStores checks files.
 void RestoreContents::require(const device::ContentPlace& place, std::uint64_t size) const {
     if (!place.file.empty())
         return;

@@ -14,34 +14,34 @@
 
 namespace criu::amdgpu {
 
-/// Loads contents of buffers from pages or from files of CRIU 4.2's form. The coordinator loads them while processes
-/// are restored; with --no-parallel each process loads its own.
+/// Loads contents of buffers from pages, or from files in CRIU 4.2's form. The coordinator loads them while criu
+/// restores the processes. With --no-parallel, each process loads the contents of its buffers.
 class RestoreContents {
 public:
-    /// `bufferLimit` is called only if the images have GPU contents.
+    /// `bufferLimit`: function that returns the memory limit for copies; called only if the images have GPU contents.
     RestoreContents(Kernel& kernel, const device::Context& context, std::function<std::uint64_t()> bufferLimit);
 
-    /// Coordinator: opens the pages and checks that they have all contents. Throws Error.
+    /// Called in the coordinator: opens the pages and checks that they contain all contents. Throws Error.
     void prepare(const RestoreImages& images);
-    /// Creates the descriptors that restored processes inherit. Called by the coordinator.
+    /// Called in the coordinator: creates the descriptors that restored processes inherit.
     void share(kernel::FdStore& store);
-    /// Starts the thread that receives buffers. The coordinator calls it when it begins to create processes.
+    /// Called in the coordinator when it begins to create processes: starts the thread that receives buffers.
     void startWork();
-    /// Drops contents that aren't loaded yet, and ends all threads. Called by the coordinator.
+    /// Called in the coordinator: discards contents that aren't loaded yet, and ends all threads.
     void endWork() noexcept;
 
-    /// Returns the place of a buffer's content. `filePosition`: position in a file of 4.2's form, which has all buffers
-    /// of a process on one GPU.
+    /// Returns the place of a buffer's content. `filePosition`: position in a file in CRIU 4.2's form. Such a file
+    /// contains all buffers of a process on one GPU.
     [[nodiscard]] static device::ContentPlace placeOf(FileId id, const CriuKfd& image, const KfdBoEntry& buffer,
                                                       std::uint64_t filePosition);
     [[nodiscard]] static device::ContentPlace placeOf(FileId id, const CriuRenderNode& image, std::size_t index);
 
-    /// Passes buffers to the coordinator, or fills them here with --no-parallel. Called by a restored process.
+    /// Called in a restored process: passes buffers to the coordinator. With --no-parallel, fills the buffers itself.
     void load(std::vector<device::ContentRequest>& requests);
-    /// Fills a buffer that can't be exported, by the processor. Called by the restored process that has the buffer.
+    /// Called in a restored process: fills one of its buffers by the processor. For buffers that can't be exported.
     void load(const MappedContent& into, const device::ContentPlace& place);
 
-    /// Waits until all passed buffers are filled. Throws the first failure. Called by the coordinator.
+    /// Called in the coordinator: waits until all passed buffers are filled. Throws the first failure.
     void finish();
 
 private:
@@ -52,8 +52,8 @@ private:
     std::function<std::uint64_t()> bufferLimit_;
     GpuContents driver_;
     device::ContentSources sources_;
-    std::uint64_t bytes_ = 0;                     ///< size of all contents
-    std::optional<device::LoadedStores> stores_;  ///< places that channel_ loads contents from
+    std::uint64_t bytes_ = 0;                     ///< size of all contents in bytes
+    std::optional<device::LoadedStores> stores_;  ///< stores from which channel_ loads contents
     std::optional<device::ContentChannel> channel_;
 };
 

@@ -12,7 +12,7 @@
 namespace criu::amdgpu {
 namespace {
 
-/// First number that numberObjects() gives to a buffer, above all numbers that a dump assigns.
+/// First number that numberObjects() gives to a buffer. Dumps assign only smaller numbers.
 constexpr std::uint32_t kFirstOwnNumber = 1U << 31;
 
 }  // namespace
@@ -25,8 +25,9 @@ bool isImported(const DrmBoEntry& buffer) noexcept {
     return buffer.is_import != 0;
 }
 
-/// Images of CRIU 4.2 have only handles of several tables, which all count from 1. An import must therefore also have
-/// the owner's size. Without such an owner it is a separate buffer.
+/// Images of CRIU 4.2 contain only handles. Each file has a separate table of handles, which count from 1, so buffers
+/// of two files may have the same handle. So criu treats a buffer as the owner of an import only if handle and size are
+/// equal. An import without owner becomes a separate buffer.
 void numberObjects(RestoreImages& images, Log& log) {
     struct Owner {
         std::uint32_t handle = 0;
@@ -38,7 +39,7 @@ void numberObjects(RestoreImages& images, Log& log) {
     const auto own = [&](auto& buffer, bool hasHandle) {
         buffer.has_object = 1;
         buffer.object = next++;
-        if (hasHandle)  // an entry without handle can't be the owner of an import
+        if (hasHandle)  // an import refers to its owner by handle
             owners.push_back({buffer.handle, buffer.size, buffer.object});
     };
     for (auto& [id, image] : images.kfds)
@@ -73,7 +74,8 @@ void numberObjects(RestoreImages& images, Log& log) {
         });
         if (owner == owners.end())
             fail("{} refers to GPU buffer {}, which no image has", dmabufImageName(id), image->gem_handle);
-        // CRIU 4.2 queries the dumped files for a handle, the last one first, and takes any buffer with that number.
+        // For each DMA-BUF, CRIU 4.2 searches the dumped files from the last to the first, and uses any buffer with
+        // this handle.
         if (images.nodes.size() > 1)
             log.warn(
                 "amdgpu: {}: DMA-BUF {} is taken for one of the buffer with that number, as images of CRIU 4.2 of "

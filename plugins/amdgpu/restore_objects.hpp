@@ -12,7 +12,7 @@
 
 namespace criu::amdgpu {
 
-/// All images of a checkpoint with state of AMD's GPUs, by the id of the open file that each describes.
+/// All images with state of AMD's GPUs, by the id of the open file that each image describes.
 struct RestoreImages {
     std::map<FileId, Record<CriuKfd>> kfds;
     std::map<FileId, Record<CriuRenderNode>> nodes;
@@ -21,17 +21,17 @@ struct RestoreImages {
     [[nodiscard]] bool empty() const noexcept { return kfds.empty() && nodes.empty() && dmabufs.empty(); }
 };
 
-/// True if a buffer of the compute driver has content.
+/// Returns true if a buffer of the compute driver has content.
 [[nodiscard]] bool hasContent(const KfdBoEntry& buffer) noexcept;
 
-/// True if a restore creates the buffer for another entry, and this entry imports it.
+/// Returns true if a restore creates the buffer for another entry, and imports it for this entry.
 [[nodiscard]] bool isImported(const DrmBoEntry& buffer) noexcept;
 
-/// Gives a number to each buffer of images by CRIU 4.2, which lack the numbers of DumpObjects. Throws Error for an
-/// import whose owner can't be found.
+/// Gives numbers to all buffers in images of CRIU 4.2, which lack the numbers of DumpObjects. Throws Error if an open
+/// DMA-BUF belongs to no buffer.
 void numberObjects(RestoreImages& images, Log& log);
 
-/// Returns the numbers of imported buffers. Throws Error if one has no owner.
+/// Returns the numbers of buffers that an entry or an open DMA-BUF imports. Throws Error if one of them has no owner.
 [[nodiscard]] std::set<std::uint64_t> importedObjects(const RestoreImages& images);
 
 }  // namespace criu::amdgpu

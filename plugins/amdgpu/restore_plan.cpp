@@ -66,13 +66,13 @@ bool RestorePlan::prepare(files::FileRestore& files) {
         if (image->n_bo_entries != 0 || image->num_of_objects != 0)
             pids_.insert(holder);
     }
-    chooseGpus();  // throws Error early if a GPU has no replacement
+    chooseGpus();  // chooses before control groups exist, so that a GPU without replacement is an early error
     numberObjects(images_, context_.log);
     imported_ = importedObjects(images_);
     return true;
 }
 
-/// Adds the minors of render nodes. The plugin that CRIU 4.2 was released with stores only the GPU of a node.
+/// Sets the minors of render nodes. The plugin in CRIU 4.2 stores only the GPU of a render node.
 void RestorePlan::completeNodes() {
     for (auto& [id, node] : images_.nodes) {
         if (node->has_drm_render_minor != 0)
@@ -86,14 +86,14 @@ void RestorePlan::completeNodes() {
     }
 }
 
-/// Finds the render node that provides a process' address space, if the images name it. Otherwise, as in CRIU 4.2, all
-/// files of that node become one open file description. Files with buffers stay separate, since two may have buffers
-/// with the same handle.
+/// Finds the render node that provides the address space of a process, if the images name it. If they don't, criu does
+/// the same as CRIU 4.2: all open files of this render node become one open file description. Files with buffers stay
+/// separate, because buffers of two files may have the same handle.
 void RestorePlan::chooseCompanions(files::FileRestore& files) {
     for (const auto& [id, image] : images_.kfds) {
         if (image->has_primary != 0)
             continue;
-        // Prefers render nodes that only this process has.
+        // Render nodes that only this process has come first.
         std::vector<std::pair<std::size_t, FileId>> candidates;
         for (const FileId other : files.besides(id))
             if (images_.nodes.contains(other))
@@ -140,8 +140,8 @@ bool RestorePlan::knowsGpu(const std::string& name) const {
                        [&](const auto& node) { return isId(name, node.second->gpu_id); });
 }
 
-/// Processes of a tree share GPUs, so a choice for one process holds for all. Processes that may use the fewest GPUs
-/// come first.
+/// Processes of a tree share GPUs, so a choice for one process applies to all. The function begins with the processes
+/// that may use the fewest GPUs.
 void RestorePlan::chooseGpus() {
     std::vector<FileId> order;
     for (const auto& [id, source] : sources_)
@@ -170,8 +170,8 @@ void RestorePlan::chooseGpus() {
     }
 }
 
-/// Returns the GPUs that the driver lets the process use: any of its device control groups may forbid one. The driver
-/// shows permitted GPUs to members of the groups by readable topology files.
+/// Returns the GPUs that a process may use. The driver allows a GPU only if all device control groups of the process
+/// permit it. A member of these groups can read only the topology files of permitted GPUs.
 std::set<GpuId> RestorePlan::gpusInGroupsOf(TreePid process, const device::ProcessGroups& groups) const {
     struct Seen {
         std::uint32_t count;
@@ -189,9 +189,9 @@ std::set<GpuId> RestorePlan::gpusInGroupsOf(TreePid process, const device::Proce
     return {seen.ids, seen.ids + std::min<std::size_t>(seen.count, most)};
 }
 
-/// Checks that each process may open as many GPUs as it had: the driver needs exactly that number for RESTORE.
+/// Checks that each process may open as many GPUs as it had, because RESTORE needs exactly that number.
 void RestorePlan::visitGroups(const device::ProcessGroups& groups) {
-    std::map<std::uint32_t, std::set<GpuId>> known;  // most trees are in one cgroup set
+    std::map<std::uint32_t, std::set<GpuId>> known;  // results by cgroup set, because most trees are in one set
     for (const auto& [id, source] : sources_) {
         const TreePid holder = holders_.at(id);
         const std::uint32_t set = groups.setOf(holder);
@@ -220,7 +220,7 @@ std::string RestorePlan::explainRefusal(const CriuKfd& image, int code) const {
     const auto driver = driverOf(image);
     if (!driver || !driver_)
         return {};
-    // criu_restore_process() of kfd_chardev.c (Linux 6.1 to 7.3).
+    // The GPU lacks XNACK (criu_restore_process() of kfd_chardev.c, Linux 6.1 to 7.3).
     if (code == EPERM && image.xnack != 0)
         return "the process' XNACK is on, which a GPU here lacks: load amdgpu with noretry=0, choose other GPUs by "
                "--gpu-map, or start the program with HSA_XNACK=0 before the dump";
@@ -237,7 +237,7 @@ const Node& RestorePlan::newGpu(std::uint32_t oldMinor, GpuId user) const {
     for (const auto& [id, source] : sources_)
         if (const Node* const gpu = source.findMinor(oldMinor))
             return *here_.findGpu(maps_.at(id).at(gpu->gpuId));
-    // Without compute state the id is the only property to match by.
+    // Images without compute state contain only the id of a GPU, so criu matches by the id.
     for (const model::GpuMapping& mapping : context_.options.gpuMap)
         if (isId(mapping.from, user))
             return here_.named(mapping.to);

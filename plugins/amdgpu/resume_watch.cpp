@@ -14,7 +14,7 @@ namespace criu::amdgpu {
 namespace {
 
 constexpr std::string_view kStatistics = "stats_";
-constexpr useconds_t kResumePoll = 2000;  // microseconds
+constexpr useconds_t kResumePoll = 2000;  // interval of checks in microseconds
 
 std::string contentOf(const std::string& path) {
     std::string line;
@@ -23,8 +23,8 @@ std::string contentOf(const std::string& path) {
     return line;
 }
 
-/// Returns the GPUs on which a process has queues (kfd_procfs_add_queue() of kfd_process.c, Linux 6.1). Nothing if the
-/// driver doesn't show queues.
+/// Returns the GPUs on which a process has queues (kfd_procfs_add_queue() of kfd_process.c, Linux 6.1). Returns nullopt
+/// if the driver doesn't list queues.
 std::optional<std::set<std::string>> gpusWithQueues(const std::string& process) {
     std::error_code failure;
     std::set<std::string> gpus;
@@ -57,7 +57,7 @@ void ResumeWatch::await(std::chrono::seconds patience, Log& log, const std::func
     const Clock::time_point began = Clock::now();
     const std::size_t all = waiting_.size();
     for (;;) {
-        // The file of a process that has ended is empty.
+        // If a process has ended, its file is empty, and criu stops waiting for it.
         std::erase_if(waiting_, [](const Gpu& gpu) { return contentOf(gpu.file) != gpu.before; });
         const auto limit = waiting_.size() == all ? std::min(patience, kDoubtAfter) : patience;
         if (waiting_.empty() || Clock::now() - began >= limit)

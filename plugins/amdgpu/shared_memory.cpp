@@ -47,7 +47,7 @@ void makeSharedMemory(const SharedMemory& wanted) {
             const ErrorContext context([] { return fmt::format("{} of /dev/shm", kMemory); });
             writeAt(fd.get(), std::as_bytes(std::span(&wanted.magic, 1)), 0);
         } catch (...) {
-            ::shm_unlink(kMemory);  // a half-initialised file would look complete to its next user
+            ::shm_unlink(kMemory);  // another program would treat an incomplete file as complete
             throw;
         }
     } else if (errno != EEXIST) {
@@ -60,7 +60,7 @@ void makeSharedMemory(const SharedMemory& wanted) {
         return;
     }
     ::sem_close(semaphore);
-    // Sets permissions regardless of the umask, since other users need the semaphore.
+    // Other users need the semaphore, so criu sets its permissions independently of the umask.
     const UniqueFd file(::open(kSemaphoreFile, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
     if (!file || ::fchmod(file.get(), kMode) != 0) {
         const int code = errno;

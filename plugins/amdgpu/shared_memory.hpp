@@ -7,9 +7,9 @@
 
 namespace criu::amdgpu {
 
-/// A file in /dev/shm that all users of ROCm's user library share, with a semaphore.
+/// File in /dev/shm that ROCm's library shares among all its programs and protects by a semaphore.
 struct SharedMemory {
-    std::uint64_t size = 0;  ///< bytes; 0 if the file doesn't exist
+    std::uint64_t size = 0;  ///< size in bytes; 0 if the dumped machine had no such file
     std::uint32_t magic = 0;
 };
 

@@ -17,7 +17,8 @@
 namespace criu::amdgpu {
 namespace {
 
-/// Starts the queues of a process. The driver refuses if the process has ended, or if another process has its pid now.
+/// Starts the queues of a process. Does nothing if the process has ended. The driver refuses the call if another
+/// process has the pid now.
 void start(Kernel& kernel, HostPid pid, int fd, Log& log) {
     UniqueFd kfd;
     try {
@@ -27,7 +28,8 @@ void start(Kernel& kernel, HostPid pid, int fd, Log& log) {
     }
     if (kernel.status(kfd.get()).st_rdev != kernel.device(kKfdPath))
         return;
-    // The driver accepts calls through another process' descriptor only from its tracer (kfd_ioctl() in kfd_chardev.c).
+    // If a descriptor is from another process, the driver accepts calls only from the tracer of this process
+    // (kfd_ioctl() in kfd_chardev.c).
     const compel::Tracee traced = compel::Tracee::seize(pid.value);
     if (Kfd(kernel, kfd.get()).unpauseLeftOver())
         log.info("amdgpu: the queues of process {} go on", pid);

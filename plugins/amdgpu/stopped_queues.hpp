@@ -16,21 +16,21 @@ namespace criu::amdgpu {
 
 class Kernel;
 
-/// Processes whose queues a dump has stopped. The working process shares this memory with the guardian, which needs it
-/// if the working process is killed.
+/// List of processes whose queues a dump has stopped. Working process and guardian share the memory of the list: if the
+/// working process is killed, the guardian starts the queues.
 class StoppedQueues {
 public:
     StoppedQueues();
 
-    /// Records a process before its queues are stopped. `fd`: number of /dev/kfd in the process. Does nothing if kMost
-    /// processes are recorded.
+    /// Adds a process. Call it before the queues are stopped. `fd`: number of the descriptor of /dev/kfd in the
+    /// process. Does nothing if the list contains kMost processes.
     void add(HostPid pid, int fd) noexcept;
-    /// Forgets all processes: their queues run again, or they have ended.
+    /// Removes all processes: their queues run again, or they have ended.
     void clear() noexcept;
-    /// Forgets the process that was recorded last, because its queues aren't stopped.
+    /// Removes the process that was added last, because its queues aren't stopped.
     void removeLast() noexcept;
 
-    /// Starts the queues that are still stopped, in the guardian. Logs failures.
+    /// Called in the guardian: starts all queues that are still stopped. Logs failures.
     void startAll(Kernel& kernel, Log& log) noexcept;
 
 private:

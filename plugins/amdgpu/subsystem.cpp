@@ -37,7 +37,8 @@ public:
     [[nodiscard]] std::vector<device::Feature> features() const override { return amdgpu::features(*kernel_); }
 
 private:
-    /// Returns a function, so that a malformed variable is an error only where GPUs are used.
+    /// Returns a function that determines the limit. A malformed environment variable is an error only if a caller
+    /// calls this function, so only on machines that use GPUs.
     [[nodiscard]] std::function<std::uint64_t()> limitOf(const model::Options& options) const {
         return [this, &options] { return bufferLimit(options); };
     }
@@ -47,7 +48,7 @@ private:
         if (const char* const text = environment_("KFD_MAX_BUFFER_SIZE"); text != nullptr && !limit)
             limit = parseBufferSize(text);
         if (limit == 0)
-            return std::numeric_limits<std::uint64_t>::max();  // as with CRIU 4.2: as large as a buffer
+            return std::numeric_limits<std::uint64_t>::max();  // 0 means no limit, as in CRIU 4.2
         return limit.value_or(device::kDefaultContentLimit);
     }
 

@@ -13,7 +13,7 @@ namespace criu::amdgpu {
 std::unique_ptr<device::Subsystem> makeSubsystem(std::unique_ptr<Kernel> kernel,
                                                  std::function<const char*(const char*)> environment);
 
-/// Parses a number of bytes, written as in C, with K, M or G. Throws Error.
+/// Parses a number of bytes in C notation, which K, M or G may follow. Throws Error.
 std::uint64_t parseBufferSize(std::string_view text);
 
 }  // namespace criu::amdgpu

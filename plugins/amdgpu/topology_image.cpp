@@ -8,7 +8,7 @@
 namespace criu::amdgpu {
 namespace {
 
-/// Calls `visit` with each field of the message and the member of Node that it stores.
+/// Calls `visit` with each field of an image entry and the member of Node with the same meaning.
 template <typename Entry, typename OneNode, typename Visit>
 void forEachField(Entry& entry, OneNode& node, Visit&& visit) {
     visit(entry.node_id, node.id);

@@ -14,14 +14,14 @@
 namespace criu::amdgpu {
 namespace {
 
-constexpr std::size_t kUsualFile = 4U << 10;  // sysfs shows at most one page of a file
+constexpr std::size_t kUsualFile = 4U << 10;  // most files are smaller, because sysfs shows at most one page of a file
 constexpr std::size_t kMaxFile = 64U << 10;
 
-// Values of heap_type in mem_banks: video memory that processors can map as a whole, and video memory that they can't.
+// Values of heap_type in mem_banks. Processors can map kHeapPublic completely, and only a part of kHeapPrivate.
 constexpr std::uint32_t kHeapPublic = 1;
 constexpr std::uint32_t kHeapPrivate = 2;
 
-/// True for errors of nodes that a device cgroup or a container hides.
+/// Returns true for errors of nodes that a device cgroup or a container hides.
 bool isHidden(int code) {
     return code == EPERM || code == EACCES || code == ENOENT || code == ENODEV;
 }
@@ -50,7 +50,8 @@ std::optional<std::string> readFile(const std::string& path) {
     return text;
 }
 
-/// Returns the names in a directory that are numbers, in ascending order; nothing if criu can't read the directory.
+/// Returns the numbers among the file names of a directory, in ascending order. Returns an empty list if the directory
+/// is hidden. Throws Error.
 std::vector<std::uint32_t> numberedEntries(const std::string& path) {
     std::vector<std::uint32_t> found;
     const std::unique_ptr<DIR, int (*)(DIR*)> listing(::opendir(path.c_str()), ::closedir);

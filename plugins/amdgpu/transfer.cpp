@@ -15,7 +15,7 @@ void Transfer::copy(const device::ContentPiece& piece) {
             refusal_ = why;
         if (engine_ && direction_ == device::Direction::Save)
             done = engine_->saved();
-        engine_.reset();  // the next buffer tries a new engine
+        engine_.reset();  // the next buffer gets a new copier, and perhaps another engine
     }
     const ErrorContext context(
         [&] { return fmt::format("the copy engine can't be used ({}), nor the processor", why); });

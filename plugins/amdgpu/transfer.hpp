@@ -11,7 +11,8 @@
 
 namespace criu::amdgpu {
 
-/// Copies contents of one GPU's DMA-BUFs by its copy engine, or by the processor if the engine refuses.
+/// Copier between DMA-BUFs of one GPU and stores. It uses the GPU's copy engine, or the processor if the engine
+/// refuses.
 class Transfer final : public device::ContentCopier {
 public:
     Transfer(Kernel& kernel, std::uint32_t renderMinor, device::Direction direction, std::uint64_t bufferLimit,
@@ -23,7 +24,7 @@ public:
           checkStop_(std::move(checkStop)) {}
 
     void copy(const device::ContentPiece& piece) override;
-    /// Returns the engine's first reason for refusal.
+    /// Returns the reason for which the engine first refused a copy; empty if it never refused one.
     [[nodiscard]] const std::string& fallback() const override { return refusal_; }
 
 private:

@@ -17,11 +17,11 @@
 namespace criu::cuda {
 namespace {
 
-/// Maximum bytes of pinned memory for copies of one GPU, of which each thread uses two parts. More memory didn't make
-/// copies faster in measurements on PCIe.
+/// Maximum bytes of pinned memory for copies of one GPU; each thread uses two parts of it. In measurements on PCIe,
+/// more memory didn't make copies faster.
 constexpr std::uint64_t kBufferLimit = std::uint64_t{128} << 20;
 
-/// Store for contents in criu's memory.
+/// Store that keeps contents in criu's memory.
 class ProcessMemoryContents final : public device::ContentStore {
 public:
     explicit ProcessMemoryContents(std::uint64_t bytes) : memory_(Mapping::anonymous(bytes)) {}
@@ -36,7 +36,7 @@ private:
     Mapping memory_;
 };
 
-/// Store for contents in pages of the images.
+/// Store that reads and writes contents in pages of the images.
 class SourceContents final : public device::ContentStore {
 public:
     SourceContents(memory::PageSource source, std::uint64_t bytes) : source_(std::move(source)) {
@@ -116,7 +116,7 @@ std::vector<StoredContent> ContentStorage::save(pid_t pid, memory::PageSinks& si
 
 void ContentStorage::load(pid_t pid, std::span<const StoredContent> contents, std::span<const GpuPair> pairs,
                           const memory::PageSources& sources, StopRequest* stop) const {
-    // Opens all contents before the driver begins, so that missing images fail early.
+    // Opens the stores of all contents before the driver begins, so that missing images are an early error.
     std::vector<std::shared_ptr<device::ContentStore>> found;
     for (const StoredContent& each : contents)
         found.push_back(each.here ? each.here

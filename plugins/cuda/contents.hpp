@@ -21,13 +21,14 @@ class PageSources;
 struct ReadWatch;
 }  // namespace criu::memory
 
-/// Moves contents between GPUs and images by storage mode, which needs no copy in memory of the process.
+/// Functions that move contents between GPUs and images by storage mode. Storage mode needs no copy of the contents in
+/// memory of the process.
 namespace criu::cuda {
 
 /// First number of CUDA's memory objects in images, above the numbers of other device subsystems.
 inline constexpr std::uint32_t kFirstObject = 1U << 30;
 
-/// Contents of a process on one GPU, and their location in images or memory.
+/// Contents of a process on one GPU, and their location in images or in criu's memory.
 struct StoredContent {
     Uuid gpu{};
     std::uint64_t bytes = 0;
@@ -35,21 +36,22 @@ struct StoredContent {
     std::shared_ptr<device::ContentStore> here;  ///< contents in criu's memory; null if they are in images
 };
 
-/// Moves contents of GPUs, of one process in each call. Several threads may call the functions at the same time.
+/// Mover of GPU contents. Each call moves the contents of one process. Several threads may call the functions at the
+/// same time.
 class ContentStorage {
 public:
     /// `bytes`: counter to which save() and load() add the size of the contents; may be null.
     ContentStorage(const Storage& storage, const memory::ReadWatch& watch, std::atomic<std::uint64_t>* bytes = nullptr)
         : storage_(storage), watch_(watch), bytes_(bytes) {}
 
-    /// Checkpoints a locked process, and writes its contents to memory objects of `sinks` with numbers from `next`. The
-    /// driver can't abort a checkpoint. So if a sink fails, copies the contents to criu's memory, and stores the
-    /// exception in `failure`. Throws Error if the checkpoint couldn't begin, or if the contents are lost.
+    /// Checkpoints a locked process, and writes its contents to memory objects of `sinks` with numbers from `next` on.
+    /// The driver can't abort a checkpoint. So if a sink fails, the function copies the contents to criu's memory, and
+    /// stores the exception in `failure`. Throws Error if the checkpoint couldn't begin, or if the contents are lost.
     std::vector<StoredContent> save(pid_t pid, memory::PageSinks& sinks, std::atomic<std::uint32_t>& next,
                                     std::exception_ptr& failure) const;
 
-    /// Restores the contents of a checkpointed process, which then is locked. Throws Error. `pairs`: as for
-    /// Driver::restore(). `stop`: ends the copy early; may be null.
+    /// Restores the contents of a checkpointed process; the process is locked afterwards. Throws Error. `pairs`: as for
+    /// Driver::restore(). `stop`: stop request that ends the copy early; may be null.
     void load(pid_t pid, std::span<const StoredContent> contents, std::span<const GpuPair> pairs,
               const memory::PageSources& sources, StopRequest* stop) const;
 

@@ -81,7 +81,7 @@ public:
     }
 
     void restore(pid_t pid, std::span<const GpuPair> pairs) override {
-        // cuInit() starts a GPU that no process uses, and that the driver may have switched off (persistence mode off).
+        // cuInit() starts the GPUs. The driver may have switched off a GPU that no process uses (persistence mode off).
         api().require(api().initialize(), "start the CUDA driver");
         RestoreArguments arguments;
         arguments.pairs = pairs.data();
@@ -107,7 +107,8 @@ public:
     [[nodiscard]] std::vector<Gpu> gpus() const override {
         std::vector<Gpu> found;
         std::error_code gone;
-        // Directories of the GPUs; their names are PCI addresses with leading zeroes, which sort by address.
+        // Directories of the GPUs. Their names are PCI addresses with leading zeroes, so sorting the names sorts the
+        // addresses.
         std::vector<std::filesystem::path> folders;
         for (const auto& folder : std::filesystem::directory_iterator(kGpuFolder, gone))
             folders.push_back(folder.path());
@@ -120,7 +121,7 @@ public:
     }
 
     [[nodiscard]] std::string version() const override {
-        // "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  Fri …"
+        // Form of the line: "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  Fri …"
         const std::string text = valueOf(wholeFile(kVersionFile), "NVRM version");
         for (std::size_t at = 0; at < text.size();) {
             const std::size_t end = std::min(text.find(' ', at), text.size());

@@ -15,22 +15,22 @@
 
 #include "criu/base/error.hpp"
 
-/// Driver of NVIDIA GPUs. The driver itself saves and restores contents of GPUs and its own state (CUDA 12.8, "CUDA
-/// Checkpointing" in the driver API's manual). Its calls take the pid of another process. A thread of the driver in
-/// that process does the work.
+/// Interface to the driver of NVIDIA GPUs. The driver itself saves and restores contents of GPUs and its own state
+/// (CUDA 12.8, "CUDA Checkpointing" in the driver API's manual). A call takes the pid of another process; a thread of
+/// the driver in that process does the work.
 namespace criu::cuda {
 
 /// State of a process in the driver (CUprocessState). Checkpointing and Restoring mean that a storage operation is
 /// running (CUDA 13.4). Later drivers may have other values.
 enum class State : int { Running = 0, Locked = 1, Checkpointed = 2, Failed = 3, Checkpointing = 4, Restoring = 5 };
 
-/// API version since which a restore may name other GPUs: CUDA 13.0 (driver 580). API versions are 1000 x major + 10 x
-/// minor, as cuDriverGetVersion() returns them. kStorageSince is the version since which storage mode exists: CUDA 13.4
-/// (driver 615).
+/// API version from which on a restore may use other GPUs: CUDA 13.0 (driver 580). API versions are 1000 x major + 10 x
+/// minor, as cuDriverGetVersion() returns them. kStorageSince is the version from which on storage mode exists: CUDA
+/// 13.4 (driver 615).
 inline constexpr int kMovesSince = 13000;
 inline constexpr int kStorageSince = 13040;
 
-/// Failure of a CUDA driver API call, with its CUresult.
+/// Failure of a CUDA driver API call, with the CUresult of the call.
 class CudaError : public Error {
 public:
     CudaError(int result, std::string text) : Error(0, std::move(text)), result_(result) {}
@@ -43,7 +43,7 @@ private:
 /// UUID of a GPU (CUuuid).
 using Uuid = std::array<std::uint8_t, 16>;
 
-/// GPU of the dump, and the GPU of the same model to which the restore copies its contents.
+/// GPU of the dump, and a GPU of the same model that gets its contents in the restore.
 struct GpuPair {
     Uuid from{};
     Uuid to{};
@@ -64,7 +64,7 @@ struct GpuMemory {
 
 class Storage;
 
-/// The driver of this machine. Several threads may call the functions with a pid at the same time.
+/// Driver of this machine. Several threads may call functions with a `pid` at the same time.
 class Driver {
 public:
     virtual ~Driver() = default;
@@ -72,32 +72,35 @@ public:
     /// Returns true if the driver is installed, so that processes may have CUDA state. This check is fast.
     [[nodiscard]] virtual bool isPresent() const = 0;
 
-    /// Returns the state of a process; nothing if the process has no CUDA state. Throws Error.
+    /// Returns the state of a process; nullopt if the process has no CUDA state. Throws Error.
     [[nodiscard]] virtual std::optional<State> state(pid_t pid) = 0;
-    /// Returns the tid of the driver's thread in the process, which must run while the driver works for the process.
+    /// Returns the tid of the driver's thread in the process. This thread must run while the driver works for the
+    /// process.
     [[nodiscard]] virtual pid_t restoreThread(pid_t pid) = 0;
-    /// Locks a running process: the driver blocks CUDA calls and waits for submitted work. If this takes longer than
-    /// `limit`, leaves the process running and returns false.
+    /// Locks a running process: the driver blocks CUDA calls and waits for submitted work. If locking takes longer than
+    /// `limit`, the process stays running, and the function returns false.
     [[nodiscard]] virtual bool lock(pid_t pid, std::chrono::milliseconds limit) = 0;
     /// Checkpoints a locked process: the driver copies device contents to private memory of the process, and closes the
     /// devices.
     virtual void checkpoint(pid_t pid) = 0;
-    /// Restores the device contents of a checkpointed process, which then is locked. `pairs`: empty, or all GPUs that
-    /// the process had.
+    /// Restores the device contents of a checkpointed process; the process is locked afterwards. `pairs`: empty, or all
+    /// GPUs that the process had.
     virtual void restore(pid_t pid, std::span<const GpuPair> pairs) = 0;
-    /// Unlocks a locked process, which then is running.
+    /// Unlocks a locked process; the process is running afterwards.
     virtual void unlock(pid_t pid) = 0;
 
-    /// Returns the storage mode; null if the driver lacks it. From the first call on, criu itself uses the GPUs. Throws
+    /// Returns the storage mode; null if the driver lacks it. The first call starts CUDA in criu's process. Throws
     /// Error.
     [[nodiscard]] virtual const Storage* storage() = 0;
-    /// Returns the library's CUDA API version: 1000 times the major number plus 10 times the minor number.
+    /// Returns the API version of the library: 1000 times the major number plus 10 times the minor number.
     [[nodiscard]] virtual int apiVersion() = 0;
-    /// Returns the GPUs in the order of their PCI addresses, as nvidia-smi numbers them. Doesn't set Gpu::memory.
-    /// version() returns the version of the kernel driver. Both are empty if the driver doesn't report them.
+    /// gpus() returns the GPUs in the order of their PCI addresses, as nvidia-smi numbers them, without Gpu::memory.
+    /// version() returns the version of the kernel driver. Both results are empty if the driver doesn't report the
+    /// data.
     [[nodiscard]] virtual std::vector<Gpu> gpus() const = 0;
     [[nodiscard]] virtual std::string version() const = 0;
-    /// Returns the memory of each GPU; empty if it is unknown. The key is the UUID. May take tens of milliseconds.
+    /// Returns the memory of each GPU, by UUID. Returns an empty map if criu can't determine it. May take tens of
+    /// milliseconds.
     [[nodiscard]] virtual std::map<std::string, GpuMemory> memory() const = 0;
 };
 

@@ -33,8 +33,8 @@
 namespace criu::cuda {
 namespace {
 
-/// Timeout of one attempt to lock all processes. After it, criu unlocks all processes, because a process may wait for a
-/// locked peer.
+/// Timeout of one attempt to lock all processes. After the timeout, criu unlocks all processes, because one process may
+/// wait for another one that is locked.
 constexpr std::chrono::seconds kAttempt{10};
 
 std::chrono::milliseconds until(std::chrono::steady_clock::time_point end) {
@@ -67,7 +67,7 @@ void addContents(CudaProcess& entry, std::span<const StoredContent> contents, Ar
 CudaDump::~CudaDump() {
     if (released_ || processes_.empty())
         return;
-    // A failure is only logged, because CudaSubsystem::rescue() tries again when the processes run.
+    // A failure is only logged, because CudaSubsystem::rescue() tries again when the processes run again.
     try {
         restoreDriverState();
     } catch (const std::exception& error) {
@@ -76,7 +76,7 @@ CudaDump::~CudaDump() {
 }
 
 bool CudaDump::note(HostPid pid) {
-    if (processes_.contains(pid) || !usesCuda(pid))  // checks again a process in `others_`, which may use CUDA now
+    if (processes_.contains(pid) || !usesCuda(pid))  // also checks a process in `others_`, because it may use CUDA now
         return false;
     if (isStopped(pid)) {
         Error error(
@@ -139,8 +139,8 @@ bool CudaDump::quiesce(std::span<const HostPid> processes) {
     return true;
 }
 
-/// Reads the GPUs and the sizes of their memory. Call it before the freeze, because the management library takes tens
-/// of milliseconds.
+/// Reads the GPUs and the sizes of their memory. Call it before the freeze: the management library takes tens of
+/// milliseconds, which would prolong the freeze.
 void CudaDump::readGpus() {
     gpus_ = driver_.gpus();
     const std::map<std::string, GpuMemory> memory = askForMemory(driver_, context_.stop);
@@ -177,7 +177,7 @@ void CudaDump::unlock(HostPid pid, Process& process) noexcept {
     if (!std::exchange(process.locked, false))
         return;
     try {
-        // The tracer has stopped the driver's thread, so the driver can't unlock the process. CudaSubsystem::rescue()
+        // If the tracer has stopped the driver's thread, the driver can't unlock the process. CudaSubsystem::rescue()
         // unlocks the process when it runs again.
         if (isTraceStopped(pid, process.thread))
             return;
@@ -189,7 +189,7 @@ void CudaDump::unlock(HostPid pid, Process& process) noexcept {
 }
 
 void CudaDump::pause(HostPid pid) {
-    // Since quiesce(), the process was created, or it has begun to use a GPU.
+    // Only processes that started to use CUDA after quiesce() are handled here.
     if (!driver_.isPresent() || !note(pid))
         return;
     Process& process = processes_[pid];
@@ -199,14 +199,14 @@ void CudaDump::pause(HostPid pid) {
 }
 
 bool CudaDump::wantsStorage() const {
-    // If the dump fails or the processes resume, criu reads the contents back from the images, which a page server or a
-    // stream doesn't allow.
+    // If the dump fails or the processes resume, criu reads the contents back from the images. It can't read them back
+    // from a page server or a stream.
     const model::Options& options = context_.options;
     return !options.pageServer && !options.stream && !options.streamTo && context_.sinks != nullptr &&
            context_.sinks->takes(memory::MemoryObject::Kind::Device);
 }
 
-/// Saves contents of a process in storage mode. Runs in the thread of a driver call.
+/// Checkpoints a process in storage mode and saves its contents. Runs in the thread of a driver call.
 void CudaDump::storeContents(pid_t pid, Stored& stored) {
     std::exception_ptr failure;
     stored.contents =
@@ -217,7 +217,7 @@ void CudaDump::storeContents(pid_t pid, Stored& stored) {
 }
 
 /// Returns a function that checkpoints a process. After a timeout, the function may still run when this object is
-/// destroyed. So without storage mode, it refers only to the driver, which lives as long as criu.
+/// destroyed. So without storage mode, the function uses only the driver object, which exists until criu ends.
 std::function<void(pid_t)> CudaDump::driverCheckpointCall() {
     std::map<pid_t, std::shared_ptr<Stored>> stored;
     for (const auto& [pid, process] : processes_)
@@ -232,7 +232,8 @@ std::function<void(pid_t)> CudaDump::driverCheckpointCall() {
 }
 
 /// Returns a function that restores a process after a failed dump. After a timeout, the function may still run when
-/// this object is destroyed. So without storage mode, it refers only to the driver, which lives as long as criu.
+/// this object is destroyed. So without storage mode, the function uses only the driver object, which exists until criu
+/// ends.
 std::function<void(pid_t)> CudaDump::driverRestoreCall() {
     std::map<pid_t, std::shared_ptr<Stored>> stored;
     for (const auto& [pid, process] : processes_)
@@ -275,7 +276,7 @@ void CudaDump::checkpointAll(std::span<compel::FrozenProcess* const> all, const 
     const auto start = Clock::now();
     const auto over = [&settled, underWay = targets.size()](HostPid pid) mutable {
         refuseOpenDevices(pid);
-        // Doesn't report the last process, because checkpointAll() then returns.
+        // No call of `settled` for the last process: checkpointAll() returns immediately after it.
         if (--underWay > 0 && settled)
             settled(pid);
     };
@@ -321,16 +322,16 @@ void CudaDump::noteHeir(HostPid pid) {
     heirs_.insert(pid);
 }
 
-/// Calls `settled` for the processes that the driver doesn't change. Call it before the driver checkpoints the other
-/// processes, which closes their devices.
+/// Calls `settled` for the processes that the driver doesn't change. Call this function before the driver checkpoints
+/// all other processes: a checkpoint closes devices, and hasOnlyInherited() compares with open devices.
 void CudaDump::settleOthers(std::span<compel::FrozenProcess* const> all, const device::ProcessCheckpointed& settled) {
     for (compel::FrozenProcess* const frozen : all) {
         const HostPid pid(frozen->pid());
         const auto known = processes_.find(pid);
         if (known != processes_.end() && known->second.touched)
             continue;
-        // A child of a process with CUDA state has inherited open devices, but no driver thread that could close them.
-        // The child can't use the devices, because the driver refuses calls in a forked child.
+        // A child of a process with CUDA state has inherited open devices. No thread of the driver in the child could
+        // close them. The child can't use the devices, because the driver refuses calls in a forked child.
         if (known == processes_.end() && others_.contains(pid) && hasOnlyInherited(pid))
             noteHeir(pid);
         else if (known != processes_.end() || others_.contains(pid))
@@ -440,8 +441,8 @@ void CudaDump::release(bool tasksResume) {
         restoreDriverState();
         lockedProcesses_.clear();
     }
-    // Keeps the processes in `lockedProcesses_` if they don't resume. If criu is killed before it kills them, they run
-    // again, and the guardian needs the list.
+    // If the processes don't resume, they remain in `lockedProcesses_`. If criu is killed before it kills them, they
+    // run again, and the guardian needs the list.
     released_ = true;
 }
 

@@ -19,14 +19,15 @@
 
 namespace criu::cuda {
 
-/// Name of CRIU's CUDA plugin in the inventory. Images of this dump differ from those of the plugin only by cuda.img,
-/// because the driver does the same work.
+/// Name of CRIU's CUDA plugin in the inventory. Images of this dump differ from images of the plugin only by cuda.img:
+/// in both cases, the driver copies contents to memory of the processes.
 inline constexpr std::string_view kInventoryName = "cuda_plugin";
 inline constexpr const char* kImageName = "cuda.img";
 
-/// Dumps processes with CUDA state. Locks all processes before criu freezes any, because work of one process may wait
-/// for another process. When all are frozen, the driver copies device contents to memory of the processes, which criu
-/// dumps like other memory. If the dump fails or the processes resume, the driver copies the contents back.
+/// Dump of processes with CUDA state. It locks all processes before criu freezes any of them, because work of one
+/// process may wait for another process. When all processes are frozen, the driver copies device contents to memory of
+/// the processes. criu then dumps this memory like other memory. If the dump fails or the processes resume, the driver
+/// copies the contents back.
 class CudaDump final : public device::DeviceDump {
 public:
     /// `held`: list in which the dump records the locked processes, for the guardian.
@@ -49,13 +50,13 @@ public:
     void release(bool tasksResume) override;
 
 private:
-    /// Contents of one process that storage mode has saved.
+    /// Contents of one process that the dump has saved in storage mode.
     struct Stored {
         std::vector<StoredContent> contents;
-        std::atomic<std::uint64_t> moved{0};  ///< bytes of contents that the call moves
+        std::atomic<std::uint64_t> moved{0};  ///< bytes of contents that the driver call moves
     };
-    /// Process with CUDA state. Records values of the driver, which criu can query only while the driver's thread in
-    /// the process runs.
+    /// Process with CUDA state. The object records values of the driver, because criu can query them only while the
+    /// driver's thread in the process runs.
     struct Process {
         State before{};
         bool locked = false;                      ///< true if this dump has locked the process and must unlock it
@@ -63,23 +64,23 @@ private:
         bool touched = false;                     ///< true when the driver has begun to checkpoint the process
         compel::FrozenProcess* frozen = nullptr;  ///< frozen process; null before the freeze
         std::uint64_t staged = 0;                 ///< bytes of device contents, in the process' memory or in images
-        /// Contents that storage mode has saved. A shared_ptr, because the thread of the driver call may still use it
-        /// when this object is destroyed.
+        /// Contents that storage mode has saved. A shared_ptr, because the thread of the driver call may still use the
+        /// contents when this object is destroyed.
         std::shared_ptr<Stored> stored;
     };
     using Clock = std::chrono::steady_clock;
 
-    /// Adds the process to `processes_` if it has CUDA state. Returns true if it was added.
+    /// If the process has CUDA state and isn't in `processes_`, adds it and returns true.
     bool note(HostPid pid);
-    /// Locks all running processes. If a process isn't locked in time, unlocks all and returns false.
+    /// Locks all running processes. If a process isn't locked by `end`, unlocks all processes and returns false.
     bool lockAll(Clock::time_point end);
     void readGpus();
     [[nodiscard]] bool lock(HostPid pid, Process& process, std::chrono::milliseconds limit);
     /// Unlocks a process. Skips a process whose driver thread is stopped.
     void unlock(HostPid pid, Process& process) noexcept;
     void restoreDriverState();
-    /// Returns true if all device descriptors of the process refer to open file descriptions of a process with CUDA
-    /// state.
+    /// Returns true if a process with CUDA state has the same open file descriptions of all devices that this process
+    /// has open.
     [[nodiscard]] bool hasOnlyInherited(HostPid pid) const;
     void noteHeir(HostPid pid);
     void settleOthers(std::span<compel::FrozenProcess* const> all, const device::ProcessCheckpointed& settled);

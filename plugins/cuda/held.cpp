@@ -16,7 +16,7 @@ LockedProcesses::Page& LockedProcesses::page() const noexcept {
 void LockedProcesses::add(HostPid pid, State before) noexcept {
     const std::uint32_t count = page().count;
     const auto known = std::span(page().processes).first(count);
-    // The list may already contain the process: quiesce() locks all processes again after a timeout of another process.
+    // The list may already contain the process: after a timeout of one process, quiesce() locks all processes again.
     if (count == kMost ||
         std::any_of(known.begin(), known.end(), [&](const Entry& each) { return each.pid == pid.value; }))
         return;

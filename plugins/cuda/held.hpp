@@ -12,26 +12,26 @@
 
 namespace criu::cuda {
 
-/// List of processes that a dump has locked or checkpointed, with their states before the dump and their contents. The
-/// list is in memory that working process and guardian share, because the guardian needs it if the working process is
-/// killed.
+/// List of processes that a dump has locked or checkpointed, with their states before the dump and their contents.
+/// Working process and guardian share the memory of the list: if the working process is killed, the guardian restores
+/// the states.
 class LockedProcesses {
 public:
     LockedProcesses();
 
-    /// Adds a process. Call it before the dump locks or checkpoints the process. `before`: state of the process.
-    /// Ignores the process if the list is full.
+    /// Adds a process. Call it before the dump locks or checkpoints the process. `before`: state of the process before
+    /// the dump. Does nothing if the list is full.
     void add(HostPid pid, State before) noexcept;
-    /// Records that device contents of the process are in pages of the images. Several threads may call this at the
-    /// same time.
+    /// Records that the images contain the device contents of the process. Several threads may call this function at
+    /// the same time.
     void store(HostPid pid, std::span<const StoredContent> contents) noexcept;
-    /// Removes all processes. Call it when they have their states before the dump again.
+    /// Removes all processes. Call it when the processes have their previous states again.
     void clear() noexcept;
 
     struct Process {
         HostPid pid{0};
         State before{};
-        /// Contents in images; empty if they are in memory of the process or on devices.
+        /// Contents in images; empty if the contents are in memory of the process or on devices.
         std::vector<StoredContent> contents;
     };
     [[nodiscard]] std::vector<Process> all() const;

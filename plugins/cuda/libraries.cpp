@@ -17,8 +17,8 @@
 namespace criu::cuda {
 namespace {
 
-/// Beginnings of the names of libraries that NVIDIA installs with the kernel driver. Toolkit libraries such as
-/// libcudart needn't be equal, because they use a stable interface of the driver.
+/// First parts of the names of libraries that NVIDIA installs with the kernel driver. Toolkit libraries such as
+/// libcudart may differ at the restore, because they use a stable interface of the driver.
 constexpr std::array<std::string_view, 5> kNames = {"libcuda.so.", "libcudadebugger.so.", "libnvidia-",
                                                     "libnvcuvid.so.", "libnvoptix.so."};
 
@@ -57,7 +57,7 @@ std::set<Library> driverLibraries(HostPid pid) {
     for (const kernel::Vma& vma : kernel::parseMaps(process.read("maps", buffer))) {
         if (vma.deleted || !isDriverLibrary(vma.name) || !seen.insert(vma.name).second)
             continue;
-        // Opens the mapped file by map_files, because its name may lead to another file now.
+        // Opens the mapped file through map_files, because its path may lead to another file now.
         std::vector<std::byte> id;
         try {
             id = files::readBuildId(

@@ -13,7 +13,7 @@ bool hasUuid(const std::vector<Gpu>& gpus, std::string_view uuid) {
     return std::any_of(gpus.begin(), gpus.end(), [&](const Gpu& gpu) { return gpu.uuid == uuid; });
 }
 
-/// Returns true if the first GPU has more memory. A GPU of unknown size counts as large enough.
+/// Returns true if `one` has more memory than `other`. Returns false if one of the sizes is unknown.
 bool isLarger(const Gpu& one, const Gpu& other) {
     return one.memory > other.memory && other.memory != 0;
 }

@@ -18,8 +18,8 @@ bool usesCuda(HostPid pid) {
     try {
         return kernel::ProcDir().open(pid.value).read("maps", buffer).find("/libcuda.so") != std::string_view::npos;
     } catch (const Error& error) {
-        // If criu may not read the maps, it can't query the driver either. The dump of such a process fails later, when
-        // criu stops it.
+        // If criu has no right to read the maps of a process, it can't query the driver either. The dump of such a
+        // process fails later, when criu stops the process.
         if (error.code() != ENOENT && error.code() != ESRCH && error.code() != EACCES && error.code() != EPERM)
             throw;
         return false;
@@ -55,7 +55,7 @@ std::uint64_t dataSize(HostPid pid) {
 }
 
 bool isDevicePath(std::string_view path) noexcept {
-    // The driver's library also opens capability files (/dev/nvidia-caps/nvidia-capN).
+    // The library also opens capability files (/dev/nvidia-caps/nvidia-capN) of the driver.
     for (const std::string_view devices : {"/dev/nvidia-caps/nvidia-cap", "/dev/nvidia"})
         if (path.starts_with(devices) && path.find('/', devices.size()) == std::string_view::npos)
             return true;

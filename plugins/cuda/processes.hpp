@@ -10,7 +10,7 @@
 
 namespace criu::cuda {
 
-/// Returns true if the process has mapped libcuda, so that it may have CUDA state. Returns false if the process has
+/// Returns true if the process has mapped libcuda; only then may it have CUDA state. Returns false if the process has
 /// ended.
 [[nodiscard]] bool usesCuda(HostPid pid);
 
@@ -26,7 +26,7 @@ namespace criu::cuda {
 /// Returns true for the path of a device file of NVIDIA's driver.
 [[nodiscard]] bool isDevicePath(std::string_view path) noexcept;
 
-/// Descriptor of a device of NVIDIA's driver.
+/// Descriptor of an NVIDIA device that a process has open.
 struct DeviceDescriptor {
     int fd = -1;
     std::string path;
@@ -38,8 +38,8 @@ struct DeviceDescriptor {
 /// Throws Error if a process still has an NVIDIA device open after its checkpoint.
 void refuseOpenDevices(HostPid pid);
 
-/// Returns the pid of a process in the process' pid namespace. threadInTree() returns the tid of a thread in this
-/// namespace.
+/// inTree() returns the pid of a process in the process' pid namespace. threadInTree() returns the tid of a thread in
+/// this namespace.
 [[nodiscard]] TreePid inTree(HostPid pid);
 [[nodiscard]] TreePid threadInTree(HostPid process, pid_t thread);
 

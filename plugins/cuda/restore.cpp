@@ -30,8 +30,8 @@
 namespace criu::cuda {
 namespace {
 
-/// Returns the tid of the driver's thread in a frozen process. `named`: tid in the images; if it is 0, searches a
-/// thread with a name of the driver ("cuda" and digits, as in driver 580).
+/// Returns the tid of the driver's thread in a frozen process. `named`: tid in the images. If `named` is 0, searches
+/// for a thread with a name that the driver gives ("cuda" and digits, as in driver 580).
 std::optional<pid_t> driversThread(const compel::FrozenProcess& process, TreePid named) {
     const kernel::ProcPid directory = kernel::ProcDir().open(process.pid());
     kernel::ProcBuffer buffer;
@@ -50,7 +50,7 @@ std::optional<pid_t> driversThread(const compel::FrozenProcess& process, TreePid
 
 }  // namespace
 
-/// Throws Error for images of CRIU 4.3's plugin that have GPU contents in separate files (gpu-cs-PID.img).
+/// Throws Error if GPU contents are in separate files (gpu-cs-PID.img), as in images of CRIU 4.3's plugin.
 void CudaRestore::refuseStorageOfPlugin() const {
     for (const auto& task : context_.tree->tasks) {
         const std::string name = fmt::format("gpu-cs-{}.img", task->pid);
@@ -99,8 +99,8 @@ void CudaRestore::prepare(files::FileRestore&) {
     requireRoom(staged, memory);
 }
 
-/// Opens a device file that a forked process inherited and can't use. Opens it with O_PATH, so that a later dump
-/// recognizes that the descriptor has no state of the driver.
+/// Opens a device file that a forked process inherited and can't use. Opens the file with O_PATH, so that a later dump
+/// knows that the driver has no state for this descriptor.
 device::DeviceRestore::Opened CudaRestore::open(FileId id, files::FileOpener& opener) {
     const auto found = inherited_.find(id);
     if (found == inherited_.end())
@@ -115,8 +115,8 @@ device::DeviceRestore::Opened CudaRestore::open(FileId id, files::FileOpener& op
     return Opened::Done;
 }
 
-/// Reserves the addresses of a device mapping by a mapping of /dev/zero. The dump has removed all access permissions of
-/// such a mapping.
+/// Reserves the addresses of a device mapping by a mapping of /dev/zero. The dump has recorded such a mapping without
+/// access rights.
 std::optional<device::Relocated> CudaRestore::relocate(const device::DeviceMapping& mapping) {
     if (!isDevicePath(mapping.path))
         return std::nullopt;
@@ -153,11 +153,11 @@ void CudaRestore::noteContents(const CudaProcess& entry, Process& process) {
         fail("contents of GPUs were saved in storage mode, which came with CUDA 13.4 (driver 615)");
 }
 
-/// Returns a function that restores device contents of a process. After a timeout, the function may still run in its
-/// thread when this object is destroyed. So without storage mode, it refers only to the driver, which lives as long as
-/// criu.
+/// Returns a function that restores device contents of a process. After a timeout, the function may still run in a
+/// thread when this object is destroyed. So without storage mode, the function uses only the driver object, which
+/// exists until criu ends.
 std::function<void(pid_t)> CudaRestore::restores(std::map<pid_t, Process*> noted) {
-    // A shared_ptr, because the driver uses the list as long as its call runs.
+    // The function owns the list by a shared_ptr, because the driver uses the list until the call returns.
     const auto pairs = std::make_shared<const std::vector<GpuPair>>(pairs_);
     return [this, &driver = driver_, storage = storage_, noted = std::move(noted), pairs](pid_t pid) {
         const std::optional<State> state = driver.state(pid);
@@ -206,8 +206,8 @@ void CudaRestore::resumeAll(std::span<const device::ResumedProcess> processes) {
         }
         const std::optional<pid_t> thread = driversThread(*each.process, known != nullptr ? known->thread : TreePid());
         if (!thread && !processes_)
-            // CRIU 4.2 doesn't store which processes have CUDA state; this one has mapped the library, but perhaps
-            // hasn't used it.
+            // CRIU 4.2 doesn't store which processes have CUDA state. A process that has mapped the library, but has no
+            // thread of the driver, hasn't used CUDA.
             continue;
         if (!thread)
             fail("process {} has no thread any more that works for the CUDA driver", each.pid);
@@ -224,7 +224,7 @@ void CudaRestore::resumeAll(std::span<const device::ResumedProcess> processes) {
     const auto start = std::chrono::steady_clock::now();
     throwFirst(callInParallel(restored, restores(std::move(noted)), {timeoutOf(context_.options), &context_.stop}));
     context_.stop.throwIfRequested();
-    // Leaves stopped processes locked. The user must unlock a process before resuming it.
+    // Stopped processes stay locked. The user must unlock such a process before resuming it.
     if (context_.options.finalState == model::FinalState::Stopped)
         context_.log.info("cuda: the processes stay locked, since they stay stopped");
     else

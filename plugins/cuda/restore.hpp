@@ -14,7 +14,7 @@
 
 namespace criu::cuda {
 
-/// Restores processes with CUDA state. When all processes are complete and frozen, the driver copies contents to
+/// Restore of processes with CUDA state. When all processes are complete and frozen, the driver copies contents to
 /// devices, for all processes in parallel. Then the driver unlocks the processes that weren't locked before the dump.
 class CudaRestore final : public device::DeviceRestore {
 public:
@@ -32,7 +32,7 @@ private:
         State before{};
         TreePid thread;                       ///< tid of the driver's thread; 0 if the image doesn't contain it
         std::vector<StoredContent> contents;  ///< contents that storage mode has saved
-        std::atomic<std::uint64_t> moved{0};  ///< bytes of contents that the call moves
+        std::atomic<std::uint64_t> moved{0};  ///< bytes of contents that the driver call moves
     };
     [[nodiscard]] std::function<void(pid_t)> restores(std::map<pid_t, Process*> noted);
     void noteContents(const CudaProcess& entry, Process& process);
@@ -44,8 +44,9 @@ private:
     const device::Context& context_;
     /// Processes of cuda.img; empty for images of CRIU 4.2, which have no cuda.img.
     std::optional<std::map<TreePid, Process>> processes_;
-    std::vector<Gpu> then_;                      ///< GPUs of the images
-    std::map<std::string, std::string> chosen_;  ///< replacements on this machine; keys and values are UUIDs
+    std::vector<Gpu> then_;  ///< GPUs of the images
+    /// Replacements on this machine for GPUs of the images; keys and values are UUIDs.
+    std::map<std::string, std::string> chosen_;
     std::vector<GpuPair> pairs_;
     const Storage* storage_ = nullptr;
     std::map<FileId, std::string> inherited_;  ///< paths of device files that forked processes inherited and can't use

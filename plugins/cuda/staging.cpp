@@ -24,15 +24,15 @@ namespace {
 
 /// Minimum size in bytes of a staging mapping that StagingMonitor prepares.
 constexpr std::uint64_t kLeast = std::uint64_t{16} << 20;
-/// Number of system calls of the driver's thread after which criu doesn't expect a staging mapping any more.
+/// Number of system calls of the driver's thread after which criu stops watching for a staging mapping.
 constexpr int kMostCalls = 300;
 
 constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
 constexpr std::uint64_t kSmallPage = 4096;
-/// Number of bytes whose pages a thread of criu fills in one job.
+/// Number of bytes that a thread of criu fills in one job.
 constexpr std::uint64_t kPortion = std::uint64_t{64} << 20;
 
-/// Returns the size in bytes of the pages that the kernel uses for memory with MADV_HUGEPAGE.
+/// Returns the size in bytes of the pages that the kernel allocates for memory with MADV_HUGEPAGE.
 std::uint64_t pageDistance() {
     std::string setting;
     std::getline(std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled"), setting);
@@ -49,8 +49,8 @@ struct Asked {
     kernel::MemoryPolicy::Nodes nodes{};
 };
 
-/// Writes a zero byte to each page of the process, so that the kernel allocates the page. The process hasn't written to
-/// these pages yet.
+/// Writes a zero byte to each page of a range, so that the kernel allocates the page. The process hasn't written to
+/// these pages yet, so their content doesn't change.
 void touch(HostPid pid, std::uint64_t start, std::uint64_t end, std::uint64_t distance) {
     std::vector<kernel::RemoteRange> pages;
     for (std::uint64_t at = start; at < end; at += distance)
@@ -90,7 +90,7 @@ bool StagingMonitor::leave(compel::Tracee& thread) {
     return false;
 }
 
-/// Makes the driver's thread call madvise(2) with MADV_HUGEPAGE. After a failure, the kernel uses small pages.
+/// Makes the driver's thread call madvise(2) with MADV_HUGEPAGE. If this fails, the kernel uses small pages.
 void StagingMonitor::wantHugePages(compel::Tracee& thread, std::uint64_t start) const {
     try {
         const std::int64_t result = compel::insertCall(thread, SYS_madvise, {start, size_, MADV_HUGEPAGE});
@@ -104,14 +104,15 @@ void StagingMonitor::wantHugePages(compel::Tracee& thread, std::uint64_t start) 
     }
 }
 
-/// Returns the memory policy by which the kernel would place pages that the stopped driver's thread writes. Returns
-/// nothing on machines with one NUMA node, or after a failure.
+/// Returns the memory policy for pages of the staging mapping: the kernel would apply it if the driver's thread wrote
+/// to them. Returns nullopt on machines with one NUMA node, or after a failure.
 std::optional<kernel::MemoryPolicy> StagingMonitor::placement(compel::Tracee& thread, std::uint64_t start) const {
     if (!kernel::hasSeveralNodes())
         return std::nullopt;
     Asked asked;
     try {
-        // Uses the first page of the mapping for results: the mapping is new, so no other thread uses it.
+        // The system calls write their results to the first page of the mapping. No other thread uses this page,
+        // because the mapping is new.
         const std::int64_t results[] = {
             compel::insertCall(thread, SYS_get_mempolicy,
                                {start + offsetof(Asked, mode), start + offsetof(Asked, nodes),
@@ -135,21 +136,21 @@ std::optional<kernel::MemoryPolicy> StagingMonitor::placement(compel::Tracee& th
     }
 }
 
-/// Fills the pages of the staging mapping by several threads. After a failure, the kernel allocates each page when the
+/// Fills the pages of the staging mapping by several threads. If this fails, the kernel allocates each page when the
 /// driver's thread writes to it.
 void StagingMonitor::makePages(std::uint64_t start,
                                const std::optional<kernel::MemoryPolicy>& placement) const noexcept {
     try {
         const std::uint64_t distance = pageDistance();
         const std::uint64_t end = start + size_;
-        // The first and the last piece of the mapping don't contain whole huge pages.
+        // Only the range from `first` to `last` consists of complete huge pages.
         const std::uint64_t first = std::min(end, (start + kHugePage - 1) / kHugePage * kHugePage);
         const std::uint64_t last = std::max(first, end / kHugePage * kHugePage);
         const SignalsBlocked handedDown;
         ThreadPool pool(availableCores());
         const auto submit = [&](std::uint64_t from, std::uint64_t to, std::uint64_t apart) {
             pool.submit([this, &placement, from, to, apart] {
-                // Ignores a failure: pages on other NUMA nodes are only slower.
+                // A failure is harmless: pages on other NUMA nodes are only slower.
                 if (placement)
                     (void)kernel::setMemoryPolicy(*placement);
                 touch(pid_, from, to, apart);
@@ -161,7 +162,7 @@ void StagingMonitor::makePages(std::uint64_t start,
             submit(at, std::min(at + kPortion, last), distance);
         pool.wait();
     } catch (const std::exception&) {
-        return;  // the kernel allocates the other pages when the driver's thread writes to them
+        return;  // the kernel allocates the missing pages when the driver's thread writes to them
     }
 }
 

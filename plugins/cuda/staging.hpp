@@ -15,13 +15,15 @@ class Log;
 
 namespace criu::cuda {
 
-/// Accelerates the staging mapping, to which the driver's thread copies device contents.
+/// Watch that makes checkpoints faster: it prepares the staging mapping, the memory to which the driver's thread copies
+/// device contents.
 ///
 /// With driver 580, this thread makes one private mapping for all contents near the beginning of a checkpoint, by its
-/// 43rd system call. It uses MAP_POPULATE, so the kernel fills small pages on one core at 2 GB/s, which takes two
-/// thirds of the checkpoint's time. The tracer removes the flag, and makes the thread request huge pages. Threads of
-/// criu fill the pages on all cores before the driver's thread continues. The pages are on the NUMA nodes that the
-/// driver's thread would use.
+/// 43rd system call. The thread uses MAP_POPULATE, so the kernel fills small pages on one core at 2 GB/s. This takes
+/// two thirds of the checkpoint's time.
+///
+/// The watch removes the flag, and makes the thread request huge pages. Threads of criu fill the pages on all cores
+/// before the driver's thread continues. They place the pages on the NUMA nodes that the driver's thread would use.
 class StagingMonitor final : public compel::SystemCallWatch {
 public:
     /// `log` must outlive this object.
@@ -30,7 +32,7 @@ public:
     void enter(compel::Tracee& thread) override;
     [[nodiscard]] bool leave(compel::Tracee& thread) override;
 
-    /// Returns the size of the staging mapping in bytes; 0 if the thread hasn't made one.
+    /// Returns the size of the staging mapping in bytes; 0 if the thread hasn't made a staging mapping.
     [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
 
 private:

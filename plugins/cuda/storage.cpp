@@ -42,7 +42,7 @@ std::optional<Storage::Calls> findCalls(const Api& api) {
     return calls;
 }
 
-/// Pinned memory (cuMemHostAlloc()), from and to which GPUs copy at the speed of the bus without the processor.
+/// Pinned memory (cuMemHostAlloc()). GPUs copy from and to it without the processor, at the speed of the bus.
 class PinnedBuffer {
 public:
     PinnedBuffer(const Storage& storage, std::size_t bytes) : storage_(storage) {
@@ -61,8 +61,8 @@ private:
     std::span<std::byte> bytes_;
 };
 
-/// CUDA stream with a buffer. RangeCopier has two lanes, so that the GPU copies one buffer while the store reads or
-/// writes the other.
+/// CUDA stream with a buffer. RangeCopier has two lanes: the GPU copies from or to the buffer of one lane while the
+/// store uses the buffer of the other lane.
 class Lane {
 public:
     explicit Lane(const Storage& storage, std::size_t bytes) : storage_(storage), buffer_(storage, bytes) {
@@ -95,8 +95,8 @@ private:
     void* stream_ = nullptr;
 };
 
-/// Copies a range by two lanes: the GPU copies the buffer of one lane while the store reads or writes that of the other
-/// lane.
+/// Copier between a range and a store, by two lanes. The GPU copies from or to the buffer of one lane while the store
+/// uses the buffer of the other lane.
 class RangeCopier final : public device::ContentCopier {
 public:
     RangeCopier(const Storage& storage, const StoredRange& range, device::Direction direction,
@@ -185,7 +185,8 @@ Storage::Storage(const Api& api, const Calls& calls) : api_(api), calls_(calls) 
         int device = 0;
         void* context = nullptr;
         api.require(calls.deviceGet(&device, ordinal), "look at a GPU");
-        // Skips a GPU that another process uses exclusively, because it has no contents of the tree.
+        // The call fails for a GPU that another process uses exclusively. criu skips such a GPU, because the tree can't
+        // use it either.
         if (calls.retainContext(&context, device) == kSuccess)
             retained_.push_back(device);
     }

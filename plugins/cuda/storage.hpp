@@ -10,10 +10,11 @@
 #include "plugins/cuda/api.hpp"
 
 /// Storage mode of the driver's checkpoint calls (CUDA 13.4, driver 615). The driver gives criu access to the contents
-/// of a process on GPUs, and criu copies them between GPUs and images.
+/// of a process on GPUs. criu copies the contents between GPUs and images.
 namespace criu::cuda {
 
-/// Contents of a process on one GPU: a range of addresses in criu's process, which only copies by the GPU can access.
+/// Contents of a process on one GPU: a range of addresses in criu's process. Only copies by the GPU can access these
+/// addresses.
 struct StoredRange {
     Uuid gpu{};
     std::uint64_t address = 0;
@@ -21,17 +22,18 @@ struct StoredRange {
     void* context = nullptr;  ///< CUDA context in which criu makes the copies
 };
 
-/// CUDA contexts of criu, one on each GPU, and the functions for storage mode. Several threads may use it.
+/// CUDA contexts of criu, one on each GPU, and the functions for storage mode. Several threads may use one object.
 class Storage {
 public:
-    /// Starts CUDA in criu's process, which takes tenths of a second for each GPU. Returns null if the driver lacks
+    /// Starts CUDA in criu's process. This takes tenths of a second for each GPU. Returns null if the driver lacks
     /// storage mode. Throws Error. `api` must outlive the result.
     static std::unique_ptr<Storage> open(const Api& api);
     ~Storage();
     Storage(const Storage&) = delete;
     Storage& operator=(const Storage&) = delete;
 
-    /// Functions of the driver API in their form of CUDA 13.4. Pointers to streams, contexts and buffers are opaque.
+    /// Functions of the driver API in the form that they have in CUDA 13.4. Pointers to streams, contexts and buffers
+    /// are opaque.
     struct Calls {
         int (*complete)(void* handle);
         int (*deviceCount)(int*);
@@ -61,8 +63,8 @@ private:
     std::vector<int> retained_;  ///< numbers of the GPUs whose primary context criu has retained
 };
 
-/// Storage operation on one process, which lasts until complete(). The driver's thread in the process must run during
-/// the operation.
+/// Storage operation on one process, from the constructor to complete(). The driver's thread in the process must run
+/// during the operation.
 class StorageOperation {
 public:
     /// Begins the operation: Direction::Save checkpoints a locked process, Direction::Load restores a checkpointed
@@ -73,8 +75,8 @@ public:
 
     [[nodiscard]] const std::vector<StoredRange>& ranges() const noexcept { return ranges_; }
 
-    /// Ends the operation; the process then is checkpointed or locked. The driver removes the ranges, so contents that
-    /// the caller hasn't saved are lost. Throws Error.
+    /// Ends the operation; the process is checkpointed or locked afterwards. The driver removes the ranges, so contents
+    /// that the caller hasn't saved are lost. Throws Error.
     void complete();
 
 private:
@@ -84,7 +86,7 @@ private:
     std::vector<StoredRange> ranges_;
 };
 
-/// Copies ranges for ContentMover. The device numbers of its functions are indices of `ranges`.
+/// Driver by which ContentMover copies ranges. A device number is an index of `ranges`.
 class RangeContents final : public device::ContentDriver {
 public:
     /// Both arguments must outlive this object.

@@ -39,8 +39,8 @@ public:
     [[nodiscard]] std::vector<device::Feature> features() const override {
         return {{"cuda", "GPUs of NVIDIA: the CUDA driver checkpoints processes",
                  [this] {
-                     // Queries criu itself, which has no CUDA state. This loads the library, and fails if it lacks the
-                     // checkpoint calls.
+                     // Queries the state of criu itself, which has no CUDA state. This call loads the library, and
+                     // throws if the library lacks the checkpoint calls.
                      (void)driver_->state(::getpid());
                      return true;
                  },
@@ -104,7 +104,8 @@ private:
 
     void restoreDriverState(pid_t pid, const LockedProcesses::Process& held, const ImageDir& images) {
         std::optional<State> state = driver_->state(pid);
-        // Waits until the driver has noticed that the process that had begun a storage operation has ended.
+        // criu's working process may have been killed during a storage operation. Waits until the driver has noticed
+        // this and reverted the operation.
         const auto end = std::chrono::steady_clock::now() + kUndone;
         while ((state == State::Checkpointing || state == State::Restoring) && std::chrono::steady_clock::now() < end) {
             std::this_thread::sleep_for(std::chrono::milliseconds(10));

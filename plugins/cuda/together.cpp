@@ -18,22 +18,22 @@
 namespace criu::cuda {
 namespace {
 
-/// Bytes of contents that the driver moves in a second, at the lowest assumed rate. After a stop request, criu assumes
-/// the usual rate kUsual.
+/// Number of bytes of contents that the driver moves in a second, at the lowest rate that criu expects. After a stop
+/// request, criu expects the usual rate kUsual.
 constexpr std::uint64_t kSlowest = std::uint64_t{128} << 20;
 constexpr std::uint64_t kUsual = std::uint64_t{1} << 30;
-/// Time for the driver after a stop request, in addition to the time for contents.
+/// Time that the driver gets after a stop request, in addition to the time for contents.
 constexpr std::chrono::seconds kLastAnswer{5};
-/// Interval in which criu measures the size of contents again, because the driver allocates memory for them during a
-/// call.
+/// Interval in which criu measures the size of contents again. The size grows during a call, because the driver
+/// allocates memory for contents.
 constexpr std::chrono::seconds kMeasure{1};
-/// Maximum time for a driver call to return after the driver's thread in the process has ended.
+/// Maximum time until a driver call returns after the driver's thread in the process has ended.
 constexpr std::chrono::seconds kNotice{2};
 constexpr std::chrono::milliseconds kLook{10};
-/// Time in which criu handles the events of one process before those of the next process.
+/// Time for which criu handles the events of one process before it handles the events of the next process.
 constexpr std::chrono::microseconds kServe{500};
-/// Maximum number of calls at the same time. Each call needs a thread, and a few calls use the whole bandwidth of a
-/// bus.
+/// Maximum number of calls at the same time. Each call needs a thread, and a few calls already use the full bandwidth
+/// of a bus.
 constexpr std::size_t kAtOnce = 32;
 
 /// Result of a driver call. The thread of the call and the waiting thread share it.
@@ -58,7 +58,7 @@ std::thread start(const std::shared_ptr<Call>& call, std::function<void()> work)
     });
 }
 
-/// Driver call for one process, during which only the driver's thread of the frozen process runs.
+/// Running driver call for one frozen process. During the call, only the driver's thread of the process runs.
 class Running {
 public:
     Running(const Target& target, const std::function<void(pid_t)>& work, const Patience& patience)
@@ -74,8 +74,8 @@ public:
     Running(const Running&) = delete;
     Running& operator=(const Running&) = delete;
 
-    /// Handles ptrace events of the driver's thread for a moment. Returns true when the call has ended. Calls `ended`
-    /// after a successful call.
+    /// Handles ptrace events of the driver's thread for a short time. Returns true when the call has ended. Calls
+    /// `ended` after a successful call.
     bool proceed(const std::function<void(HostPid)>& ended) noexcept {
         if (over_)
             return true;
@@ -129,8 +129,9 @@ private:
         throw error;
     }
 
-    /// Returns the exception of the call, which has the cause, if the call returns in time. If the call doesn't return,
-    /// returns `ofThread`, the failure of the driver's thread.
+    /// Returns the exception to report after a failure of the driver's thread. If the call returns in time, this is the
+    /// exception of the call, because it contains the cause. Otherwise it is `ofThread`, the failure of the driver's
+    /// thread.
     std::exception_ptr failureOf(std::exception_ptr ofThread) noexcept {
         const auto end = Clock::now() + (leftBehind_ ? std::chrono::seconds(0) : kNotice);
         while (!call_->done && Clock::now() < end)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// File in place of a plugin of CRIU whose work criu does itself. Programs such as vLLM look for the file in the plugin
-// directory before they start criu. criu loads the file only with --no-device, and it has no hooks.
+// Plugin without any hook, for a file name of one of CRIU's plugins whose work criu does itself. Programs such as vLLM
+// look for this file in the plugin directory before they start criu. criu loads it only with --no-device.
 #include "lib/c/criu-plugin.h"
 
 static int start(int stage) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 // Code of a blob that connects to the library (compel/c/daemon.cpp), receives a descriptor for the log, and executes
-// commands. At its end, it continues the process by a signal frame that the library has prepared.
+// commands. At its end, the process continues by a signal frame that the library has prepared.
 #include <compel/asm/sigframe.h>
 #include <compel/plugins/std.h>
 
@@ -44,8 +44,8 @@ bool receive(Message* message) {
     return received == sizeof(*message);
 }
 
-/// Executes commands until the last command, or until the library has closed the connection. After a failed command,
-/// executes no other commands.
+/// Executes commands until the last command, or until the library closes the connection. After a command has failed,
+/// executes none of the later commands.
 void serve(void* arguments) {
     bool failed = false;
     Message message;
@@ -98,7 +98,7 @@ unsigned long begin(InitArguments* init) {
 
 extern "C" {
 
-// The two variables are in .data, so that the library can set them before each run.
+// Both variables are in .data, so that the library can set them before each run.
 unsigned int __export_parasite_service_cmd __attribute__((section(".data"))) = 0;
 void* __export_parasite_service_args_ptr __attribute__((section(".data"))) = nullptr;
 

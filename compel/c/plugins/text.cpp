@@ -17,7 +17,7 @@ struct Format {
     char kind = '\0';
 };
 
-/// Parses a format behind its percent sign, and moves `text` to the end of the format.
+/// Parses a format that begins after the percent sign, and moves `text` to the end of the format.
 Format takeFormat(const char*& text) {
     Format format;
     for (; *text == '0' || *text == '-' || *text == '+' || *text == '#' || *text == ' '; ++text)

@@ -11,8 +11,8 @@ namespace compel {
 /// memory whose address is page-aligned. compel_add_blob() of CMake and `compel hgen` make blobs.
 struct Blob {
     std::span<const std::byte> bytes;
-    /// Offset of the entry code, which calls the blob's `std::int64_t blob_entry(void* argument)` and then ends the
-    /// run.
+    /// Offset of the entry code. The entry code calls the blob's `std::int64_t blob_entry(void* argument)` and then
+    /// ends the run.
     std::uint64_t entryOffset = 0;
     /// Offset of the address at which the thread stops when a run has ended.
     std::uint64_t endOffset = 0;

@@ -17,12 +17,12 @@ namespace compel {
 /// process create a Unix socket pair, and gets one end by pidfd_getfd(2) (Linux 5.6). Until stop(), the blob's end is
 /// the descriptor remoteSocket() in the process.
 ///
-/// The destructor closes the tracer's end, so that the blob's loop ends. It stops a blob that doesn't end within a
-/// second, and closes the blob's end. Injection and Tracee must outlive the channel.
+/// The destructor closes the tracer's end, so that the blob's loop ends. If the blob doesn't end within a second, the
+/// destructor stops it, and closes the blob's end. Injection and Tracee must outlive the channel.
 class Channel {
 public:
-    /// Part of an injection's data for the blob. The start contains the blob's argument and packet buffer; the stack
-    /// grows down from the end.
+    /// Part of an injection's data that the blob uses. The start contains the blob's argument and packet buffer. The
+    /// stack begins at the end and grows down.
     struct Workspace {
         RemoteAddress address;
         std::uint64_t size;
@@ -41,8 +41,8 @@ public:
         std::vector<UniqueFd> fds;
     };
 
-    /// Sends a command and waits for its reply. Throws Error if the blob crashes or ends, or if its thread dies; the
-    /// channel is unusable then.
+    /// Sends a command and waits for its reply. Throws Error if the blob crashes or ends, or if its thread dies;
+    /// afterwards the channel is unusable.
     Reply call(std::uint32_t command, std::span<const std::byte> payload = {}, std::span<const int> fds = {});
     /// Sends a command; receive() waits for its reply. With these functions, many processes can work at the same time.
     /// Each send() needs one receive().

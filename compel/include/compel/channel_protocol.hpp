@@ -19,7 +19,7 @@ struct Reply {
     std::uint32_t reserved;
 };
 
-/// Command that ends the blob's loop. The user may define all other numbers.
+/// Command that ends the blob's loop. All other numbers are free for commands of the library's user.
 inline constexpr std::uint32_t stopCommand = 0xffffffff;
 
 /// Maximum number of bytes after a Request or Reply. A packet must fit into a socket's buffer, by default about 200
@@ -28,11 +28,11 @@ inline constexpr std::size_t maximumPayload = 65536;
 /// Maximum number of descriptors in one message, a limit of the kernel (SCM_MAX_FD).
 inline constexpr std::size_t maximumFds = 253;
 
-/// Argument that blob_entry() of a blob with a channel gets.
+/// Argument of blob_entry() in a blob with a channel.
 struct DaemonArgument {
     std::int32_t socket;
     std::uint32_t reserved;
-    /// Value that the user has passed to the Channel.
+    /// Value that the library's user has passed to the Channel.
     std::uint64_t argument;
     /// Address of a buffer of `bufferSize` bytes for one packet.
     std::uint64_t buffer;

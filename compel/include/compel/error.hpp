@@ -22,16 +22,17 @@ public:
 
     [[nodiscard]] int code() const noexcept { return code_; }
 
-    /// Adds the contexts of the calling thread that the error doesn't have yet. Use it to throw an error again that was
-    /// created in another thread or scope.
+    /// Adds those contexts of the calling thread that the error doesn't have yet. Use it before you throw an error
+    /// again that was created in another thread or scope.
     Error& addLiveContexts();
-    /// Adds advice for the user, which what() shows behind the message.
+    /// Adds advice for the user. what() returns it after the message.
     Error& addHint(std::string_view hint);
 
     /// Returns the contexts from the outermost to the innermost, and the message, for instance "process 7 (sleep): fd
     /// 3: open /x: Permission denied (hint)".
     [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
-    /// Returns the text without contexts, for a new error that quotes this error and gets the same contexts.
+    /// Returns the text without contexts. For a new error that quotes this error, because the new error gets the
+    /// contexts itself.
     [[nodiscard]] std::string message() const;
 
 private:
@@ -80,8 +81,8 @@ private:
 ///     const ErrorContext context([&] { return "process " + std::to_string(pid); });
 ///
 /// Without an error, the scope costs two writes. The constructor of an Error calls `describe`, so all variables in
-/// `describe` must be valid during the whole scope. `describe` must not take a lock that the scope holds. If `describe`
-/// throws, the error doesn't get this context.
+/// `describe` must be valid during the whole scope. `describe` must not take a lock that is held in the scope. If
+/// `describe` throws, the error doesn't get this context.
 ///
 /// A new thread starts without contexts. A forked child starts with the contexts of its parent (NoOuterContexts). To
 /// throw an error again in another scope or thread, for instance an error of a thread pool, use rethrow(). Exceptions
@@ -100,8 +101,8 @@ private:
     Description description_;
 };
 
-/// Scope in which errors don't get the contexts of outer scopes. Use it for instance in a forked child, if the parent
-/// reports the child's errors with the same contexts.
+/// Scope in which errors don't get the contexts of outer scopes. Use it for instance in a forked child: if the parent
+/// reports the child's error, it adds the same contexts.
 class [[nodiscard]] NoOuterContexts {
 public:
     NoOuterContexts() noexcept;
@@ -113,7 +114,7 @@ private:
     const LiveContext* outer_;
 };
 
-/// Throws the exception again. If it is an Error, first adds the contexts of the calling thread that it doesn't have
+/// Throws the exception again. If it is an Error, first adds those contexts of the calling thread that it doesn't have
 /// yet.
 [[noreturn]] void rethrow(std::exception_ptr failure);
 

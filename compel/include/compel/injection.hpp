@@ -15,8 +15,8 @@
 
 namespace compel {
 
-/// Returns the maximum size of a signal frame in bytes. If the tracer dies during a BlobRun, the thread continues
-/// through such a frame.
+/// Returns the maximum size of a signal frame in bytes. If the tracer dies during a BlobRun, the thread continues by
+/// such a frame.
 [[nodiscard]] std::size_t signalFrameRoom() noexcept;
 
 /// Signal by which a blob reports its end.
@@ -29,12 +29,14 @@ struct EndSignal {
 
 /// Run of a blob in a thread, from Injection::start() to finish(). During the run, the thread gets only signals of
 /// faults and the end signal; all other signals stay queued. finish() and the destructor restore registers, shadow
-/// stack pointer and signal mask. The destructor stops a blob that still runs. A blob must not use vector registers,
-/// which aren't saved, or system calls that use the restart block (RemoteSyscalls).
+/// stack pointer and signal mask. The destructor stops a blob that still runs.
 ///
-/// If the tracer dies, the blob runs to its end and restores the thread itself; the mappings of the injection stay. A
-/// thread that was seized with `killOnExit` is killed then, and a thread with a shadow stack can't continue. The thread
-/// can't continue either if its seccomp filters forbid the blob's system calls.
+/// A blob must not use vector registers, because the library doesn't restore them. It must not make system calls that
+/// use the restart block (RemoteSyscalls).
+///
+/// If the tracer dies, the blob runs to its end and restores the thread itself; the mappings of the injection stay. The
+/// kernel kills a thread that was seized with `killOnExit`. A thread can't continue if it has a shadow stack, or if its
+/// seccomp filters forbid the blob's system calls.
 class BlobRun {
 public:
     BlobRun(BlobRun&& other) noexcept;
@@ -43,17 +45,17 @@ public:
     BlobRun& operator=(BlobRun&&) = delete;
     ~BlobRun();
 
-    /// Waits for the end of the run and returns the result of blob_entry(). Restores the thread, also after a failure.
-    /// Throws an Error with the address if the blob crashes. `look`: called several times a second, as by
+    /// Waits for the end of the run and returns the result of blob_entry(). Restores the thread, even after a failure.
+    /// If the blob crashes, throws Error with the address. `look`: called several times a second, as by
     /// Tracee::waitStop().
     std::int64_t finish(const std::function<void()>& look = nullptr);
-    /// Returns true if the run has ended, so that finish() doesn't wait. Doesn't wait itself. Resumes the thread if
-    /// SIGSTOP has stopped it.
+    /// Returns true if the run has ended; finish() then doesn't wait. Doesn't wait itself. If SIGSTOP has stopped the
+    /// thread, resumes it.
     bool ended();
 
     [[nodiscard]] Tracee& tracee() noexcept { return *tracee_; }
     /// Returns the registers with which the thread continues after the run. If the thread was in an rseq critical
-    /// section, they are at its abort handler (rseq.hpp).
+    /// section, it continues at the section's abort handler (rseq.hpp).
     [[nodiscard]] const Registers& savedRegisters() const noexcept { return saved_; }
     [[nodiscard]] SignalMask savedMask() const noexcept { return savedMask_; }
 
@@ -88,38 +90,39 @@ private:
 
     std::vector<siginfo_t> ownFaults_;  ///< signals of faults that were in the thread's queue before the run
     std::vector<TakenSignal> takenSignals_;
-    RemoteAddress lastFault_ = 0;  ///< instruction pointer of the thread at its last signal of a fault
-    unsigned faultsThere_ = 0;     ///< number of consecutive signals without siginfo at the address lastFault_
+    RemoteAddress lastFault_ = 0;  ///< instruction pointer of the thread at the most recent signal of a fault
+    unsigned faultsThere_ = 0;     ///< number of consecutive signals without siginfo at this instruction pointer
     std::int64_t result_ = 0;
     bool running_ = false;
     bool ended_ = false;
 };
 
 /// Returns the addresses of the system call instruction and of the restorer inside the blob at `code` (blob_start.S).
-/// Saves a search of the process' memory. Throws Error if the blob contains none.
+/// With them, RemoteSyscalls needn't search the process' memory. Throws Error if the blob contains none.
 SyscallInstruction syscallInstructionIn(const Blob& blob, RemoteAddress code);
 
-/// Addresses of a blob and its data that are already in a process. The data follows the blob, and the tracer owns the
-/// whole range.
+/// Addresses of a blob and its data that are already in a process. The data follows the blob. The tracer owns the
+/// memory of both.
 struct InjectedMemory {
     RemoteAddress code = 0;
     RemoteAddress data = 0;
     std::uint64_t dataSize = 0;
 };
 
-/// Blob that is mapped into a stopped process with memory for its data, until cure() or the destructor unmaps it.
-/// Changes no other memory of the process. Also works for tasks that have forbidden writable code (PR_SET_MDWE).
+/// Blob that the tracer has mapped into a stopped process, together with memory for its data. cure() or the destructor
+/// unmaps both. Changes no other memory of the process. Also works for tasks that have forbidden writable code
+/// (PR_SET_MDWE).
 ///
 /// The tracees and the blob must outlive the injection and must not move in memory.
 class Injection {
 public:
-    /// Maps the blob by system calls of `thread`, any stopped thread of the process, which also unmaps it later.
-    /// `dataSize`: number of bytes for data (RemoteSyscalls::mmapScratch()). `syscallInstruction`: argument for
+    /// Maps the blob by system calls of `thread`, any stopped thread of the process. This thread also unmaps the blob
+    /// later. `dataSize`: number of bytes for data (RemoteSyscalls::mmapScratch()). `syscallInstruction`: argument for
     /// RemoteSyscalls.
     Injection(Tracee& thread, const Blob& blob, std::uint64_t dataSize,
               std::optional<SyscallInstruction> syscallInstruction = std::nullopt);
-    /// Takes ownership of memory that is already mapped. If the instruction pointer of `thread` is inside this memory,
-    /// the caller must set other registers before it resumes the thread.
+    /// Becomes the owner of memory that is already mapped. If the instruction pointer of `thread` is inside this
+    /// memory, the caller must set other registers before it resumes the thread.
     Injection(Tracee& thread, const Blob& blob, const InjectedMemory& present);
     Injection(const Injection&) = delete;
     Injection& operator=(const Injection&) = delete;
@@ -131,13 +134,12 @@ public:
     [[nodiscard]] std::uint64_t dataSize() const noexcept { return dataSize_; }
     [[nodiscard]] RemoteAddress entry() const noexcept { return code_ + blob_.entryOffset; }
     [[nodiscard]] const RemoteMemory& memory() const noexcept { return memory_; }
-    /// Returns a system call instruction that RemoteSyscalls may use while the blob is in the process. It is in the
-    /// process' own code if that contains a restorer, else in the blob.
+    /// Returns a system call instruction that RemoteSyscalls may use while the blob is in the process. If the process'
+    /// own code contains a restorer, this is an instruction there; else one in the blob.
     [[nodiscard]] std::optional<SyscallInstruction> syscallInstruction() const noexcept { return blobsInstruction_; }
 
     /// Starts blob_entry(argument) in a stopped thread of the process. Many threads may run the blob at the same time,
-    /// each on another stack. `stackTop`: end of the stack, of which the signal frame needs up to signalFrameRoom()
-    /// bytes.
+    /// each on its own stack. `stackTop`: end of the stack; the signal frame needs up to signalFrameRoom() bytes of it.
     [[nodiscard]] BlobRun start(Tracee& thread, std::uint64_t argument, RemoteAddress stackTop);
     std::int64_t run(Tracee& thread, std::uint64_t argument, RemoteAddress stackTop);
 
@@ -150,7 +152,7 @@ private:
     Tracee& thread_;
     const Blob& blob_;
     RemoteMemory memory_;
-    /// System call instruction in the process' own code; valid also when the blob is unmapped.
+    /// System call instruction in the process' own code. Still valid when the blob is unmapped.
     std::optional<SyscallInstruction> syscallInstruction_;
     std::optional<SyscallInstruction> blobsInstruction_;  ///< result of syscallInstruction()
     EndSignal end_;

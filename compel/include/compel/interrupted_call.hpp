@@ -9,20 +9,20 @@
 
 namespace compel {
 
-/// Returns true if a stop of the thread has ended its system call with EINTR, and if the thread can safely repeat the
+/// Returns true if a stop of the thread has ended its system call with EINTR, and the thread can safely repeat the
 /// call. The kernel ends some calls in this way, although no signal handler runs (signal(7), "Interruption of system
 /// calls and library functions by stop signals").
 [[nodiscard]] bool endedByInterruption(const Registers& registers) noexcept;
 
-/// Makes the kernel repeat a call for which endedByInterruption() is true when the thread is resumed. If the thread
-/// handles a signal before, the call returns EINTR. Does nothing for other calls. Call it at a stop of kind Interrupted
-/// or GroupStop, before any other operation on the thread.
+/// Makes the kernel repeat a call for which endedByInterruption() returns true. The kernel repeats it when the thread
+/// is resumed; if the thread first handles a signal, the call returns EINTR. Does nothing for other calls. Call it at a
+/// stop of kind Interrupted or GroupStop, before any other operation on the thread.
 void restartInterruptedCall(Tracee& tracee);
 
-/// Returns the number of the system call that a thread continues by restart_syscall(2). The kernel uses
-/// restart_syscall(2) for a thread that was interrupted twice in one futex(2), poll(2), nanosleep(2) or
-/// clock_nanosleep(2). The thread's registers contain the arguments of the original call. Returns nothing for other
-/// threads, for 32-bit code, or if /proc/PID/wchan doesn't show where the thread sleeps.
+/// Returns the number of the system call that a thread continues by restart_syscall(2). This happens to a thread that
+/// was interrupted twice in one futex(2), poll(2), nanosleep(2) or clock_nanosleep(2). The thread's registers contain
+/// the arguments of the original call. Returns nothing for other threads, for 32-bit code, or if /proc/PID/wchan
+/// doesn't show where the thread sleeps.
 ///
 /// The function lets the thread run inside the call for a moment, and stops it again (Interrupted or GroupStop). The
 /// thread executes no user code, but the call may end during this time.

@@ -16,23 +16,23 @@ namespace compel {
 
 struct FreezeOptions {
     SeizeOptions seize{};
-    /// Timeout for stopping all threads. After it, freeze() throws Error, for instance if a thread is blocked in the
-    /// kernel (state D), such as a parent in vfork(2).
+    /// Timeout for stopping all threads. If a thread doesn't stop in time, freeze() throws Error. An example is a
+    /// thread that is blocked in the kernel (state D), such as a parent in vfork(2).
     std::chrono::milliseconds patience{10'000};
 };
 
 struct FrozenThread {
     Tracee tracee;
-    /// Signal of the group-stop in which freeze() found the thread; 0 if it was running. The thread is still in
-    /// group-stop when it is detached.
+    /// Signal of the group-stop in which freeze() has found the thread; 0 if the thread was running. After detach(),
+    /// the thread is in this group-stop again.
     int stopSignal = 0;
 
     [[nodiscard]] bool groupStopped() const noexcept { return stopSignal != 0; }
 };
 
 /// Process whose threads are all seized and stopped between two instructions (StopInfo Interrupted or GroupStop).
-/// Signals that the kernel was delivering are in their queues again. The destructor detaches all threads, so that the
-/// process continues unchanged.
+/// Signals that the kernel was about to deliver are in their queues again. The destructor detaches all threads, so that
+/// the process continues unchanged.
 ///
 /// All functions must be called by the thread that called freeze(). A thread that doesn't stop in time can't be
 /// detached; the kernel detaches it when the calling thread ends.
@@ -41,7 +41,7 @@ public:
     static FrozenProcess freeze(pid_t pid, FreezeOptions options = {});
 
     /// Does the first half of freeze(): seizes every thread and requests a stop. For processes in a frozen cgroup,
-    /// whose threads stop only after the cgroup is thawed.
+    /// because their threads stop only when the cgroup is thawed.
     static FrozenProcess seize(pid_t pid, FreezeOptions options = {});
     /// Does the second half of freeze(): waits until all threads have stopped.
     void stop(FreezeOptions options = {});
@@ -54,8 +54,8 @@ public:
 
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
     /// Returns the threads, beginning with the thread-group leader. The list doesn't contain kernel worker threads of
-    /// the process (io_uring, vhost). freeze() doesn't stop them: they execute no code of the process, and a stop would
-    /// make their current work fail.
+    /// the process (io_uring, vhost). freeze() doesn't stop these: they execute no code of the process, and a stop
+    /// would make their current work fail.
     [[nodiscard]] std::vector<FrozenThread>& threads() noexcept { return threads_; }
     [[nodiscard]] const std::vector<FrozenThread>& threads() const noexcept { return threads_; }
     [[nodiscard]] Tracee& leader() noexcept { return threads_.front().tracee; }
@@ -68,9 +68,9 @@ public:
     /// same cached content of /proc/PID/maps as syscallInstruction().
     [[nodiscard]] bool maps(std::string_view anonymousInode);
 
-    /// Stops a process by a signal (group-stop), so that it is still stopped when it is detached. Uses SIGSTOP if the
-    /// kernel ignores the signal (SIGTSTP, SIGTTIN and SIGTTOU of an orphaned process group). The process executes no
-    /// code during the call, and other signals stay queued.
+    /// Stops a process by a signal (group-stop), so that it is still stopped after detach(). If the kernel ignores the
+    /// signal (SIGTSTP, SIGTTIN and SIGTTOU of an orphaned process group), uses SIGSTOP. The process executes no code
+    /// during the call, and other signals stay queued.
     void stopAsGroup(int signal);
 
     /// Detaches all threads, and the leader as the last one. After a failure, continues with the other threads, then
@@ -78,21 +78,22 @@ public:
     void detach();
     /// Makes the kernel end the process with SIGKILL if the calling thread ends (PTRACE_O_EXITKILL).
     void dieWithTracer();
-    /// Sends SIGKILL, and waits until the process has stopped before it frees its memory. The caller can then free the
-    /// memory by several threads (process_mrelease(2)). The process ends when the caller calls kill() or killFirst(),
-    /// or destroys this object. Returns false if the process has already ended.
+    /// Sends SIGKILL, and waits until the process has stopped; in this stop, it hasn't freed its memory. The caller can
+    /// then free the memory by several threads (process_mrelease(2)). The process ends when the caller calls kill() or
+    /// killFirst(), or destroys this object. Returns false if the process has already ended.
     [[nodiscard]] bool killWithMemory();
-    /// Sends SIGKILL and doesn't wait, so that several processes end at the same time. The caller must call kill()
+    /// Sends SIGKILL without waiting, so that several processes can end at the same time. The caller must call kill()
     /// later.
     void beginKill();
-    /// Sends SIGKILL and waits until all threads have ended. The process is a zombie then, which its parent can reap.
+    /// Sends SIGKILL and waits until all threads have ended. Afterwards the process is a zombie that its parent can
+    /// reap.
     void kill();
-    /// Kills the init of a pid namespace, which ends only when all other processes of the namespace have been reaped.
-    /// Their parents may be outside of the namespace and not reap them. So waits at most `patience`, and returns false
-    /// after that time. The process then ends later, and stays traced until the calling thread ends.
+    /// Kills the init of a pid namespace. Init ends only when all other processes of the namespace have been reaped; a
+    /// parent outside of the namespace may not reap them. So waits at most `patience`, and returns false after that
+    /// time. The process then ends later, and stays traced until the calling thread ends.
     [[nodiscard]] bool killFirst(std::chrono::milliseconds patience);
     /// Makes the kernel kill the process when the calling thread ends; the process stays stopped until then. For the
-    /// init of the caller's own pid namespace, which processes of this namespace can't kill.
+    /// init of the caller's own pid namespace, because processes of this namespace can't kill it.
     void killAtExit();
 
 private:
@@ -102,7 +103,7 @@ private:
 
     void seizeLeader(const FreezeOptions& options);
     static FrozenProcess seizeFirst(pid_t pid, const FreezeOptions& options);
-    /// Seizes threads of the process that aren't seized yet. Returns the tids of threads that have ended and aren't
+    /// Seizes threads of the process that aren't seized yet. Returns the tids of threads that have ended but aren't
     /// reaped.
     std::vector<pid_t> seizeNewThreads(const FreezeOptions& options);
     Found seizeListedThreads(const FreezeOptions& options, Deadline deadline);

@@ -22,14 +22,15 @@ struct SyscallInstruction {
 
     RemoteAddress address;
     /// Address of code that calls rt_sigreturn(2); 0 if the process has no such code. If it isn't 0, a return
-    /// instruction follows the one at `address`, so that a thread whose tracer dies continues through a signal frame.
+    /// instruction follows the instruction at `address`. By both, a thread whose tracer dies continues through a signal
+    /// frame.
     RemoteAddress restorer;
 };
 
-/// Reads and writes memory of another process by process_vm_readv(2) and process_vm_writev(2). If a mapping's
+/// Reader and writer of another process' memory, by process_vm_readv(2) and process_vm_writev(2). If a mapping's
 /// protection forbids these calls, uses /proc/PID/mem, which ignores protections for a tracer. If the kernel forbids
-/// this as well (proc_mem.force_override), uses PTRACE_POKEDATA; `pid` must then be stopped and traced by the calling
-/// thread.
+/// this as well (proc_mem.force_override), uses PTRACE_POKEDATA. For this, `pid` must be stopped and traced by the
+/// calling thread.
 ///
 /// Several threads may use one object at the same time only for memory that process_vm_readv(2) or process_vm_writev(2)
 /// can access.
@@ -39,7 +40,7 @@ public:
 
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
 
-    /// Reads `into.size()` bytes. Throws Error with process and address if a part can't be read.
+    /// Reads `into.size()` bytes. If a part can't be read, throws Error with process and address.
     void read(RemoteAddress address, std::span<std::byte> into) const;
     void write(RemoteAddress address, std::span<const std::byte> from) const;
 

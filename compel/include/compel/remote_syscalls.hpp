@@ -15,11 +15,11 @@
 
 namespace compel {
 
-/// Finds a system call instruction in a process. First searches an instruction with a restorer in the dynamic linker,
-/// the C library and other small mappings. Then searches any instruction in the vDSO and in other mappings. Returns
-/// nothing if no readable executable mapping contains one.
+/// Finds a system call instruction in a process. First searches for an instruction with a restorer, in the dynamic
+/// linker, the C library and other small mappings. Then searches for any instruction, in the vDSO and in other
+/// mappings. Returns nothing if no readable executable mapping contains one.
 std::optional<SyscallInstruction> findSyscallInstruction(pid_t pid);
-/// Finds a system call instruction, and calls `visit` with the name of each mapping.
+/// Does the same, and calls `visit` with the name of each mapping.
 std::optional<SyscallInstruction> findSyscallInstruction(pid_t pid, const std::function<void(std::string_view)>& visit);
 
 /// Returns true if the result of a system call is an error (-errno).
@@ -27,10 +27,10 @@ constexpr bool isSyscallError(std::int64_t result) noexcept {
     return result < 0 && result >= -4095;
 }
 
-/// Makes system calls in a stopped thread, which the thread doesn't notice. Restores registers and signal mask
-/// afterwards, and signals stay queued. The kernel then restarts an interrupted system call of the thread. Don't make
-/// calls that use the thread's restart block (nanosleep, poll, futex with a timeout), because the restart block can't
-/// be saved.
+/// Makes system calls in a stopped thread; the thread doesn't notice them. Restores registers and signal mask
+/// afterwards. Signals stay queued. The kernel then restarts an interrupted system call of the thread. Don't make calls
+/// that use the thread's restart block (nanosleep, poll, futex with a timeout), because the library can't restore the
+/// restart block.
 ///
 /// If the tracer dies and the instruction has a restorer, the thread continues unchanged, by a signal frame in the
 /// unused part of its stack. No other memory of the process changes. If the process has no system call instruction,
@@ -70,7 +70,7 @@ public:
 
     [[nodiscard]] Tracee& tracee() noexcept { return tracee_; }
     /// Returns the registers with which the thread continues afterwards. If the thread was in an rseq critical section,
-    /// they are at its abort handler (rseq.hpp).
+    /// it continues at the section's abort handler (rseq.hpp).
     [[nodiscard]] const Registers& savedRegisters() const noexcept { return saved_; }
     [[nodiscard]] SignalMask savedMask() const noexcept { return savedMask_; }
 
@@ -90,7 +90,7 @@ private:
     RemoteAddress instruction_ = 0;
     RemoteAddress restorer_ = 0;
     RemoteAddress frame_ = 0;            ///< address of the signal frame on the thread's stack; 0 if there is none
-    std::vector<std::byte> belowStack_;  ///< content of the stack that the frame has replaced
+    std::vector<std::byte> belowStack_;  ///< content of the stack that the frame replaces
     std::array<std::byte, syscallInstructionBytes.size()> overwritten_{};
     bool poked_ = false;
     bool atEntry_ = false;
@@ -99,7 +99,7 @@ private:
     bool restored_ = false;
 };
 
-/// Memory in the traced process, which the constructor maps (mmapScratch()) and the destructor unmaps.
+/// Memory in the traced process. The constructor maps it (mmapScratch()), and the destructor unmaps it.
 class RemoteBuffer {
 public:
     RemoteBuffer(RemoteSyscalls& syscalls, std::uint64_t size);

@@ -24,16 +24,16 @@ constexpr SignalMask signalBit(int signal) noexcept {
 
 /// Options of PTRACE_SEIZE.
 struct SeizeOptions {
-    /// True if the kernel shall kill the task when the tracer ends (PTRACE_O_EXITKILL).
+    /// True if the kernel must kill the task when the tracer ends (PTRACE_O_EXITKILL).
     bool killOnExit = false;
-    /// True if the kernel shall stop an ending thread before it frees its resources (PTRACE_O_TRACEEXIT, an Event
-    /// stop).
+    /// True if the kernel must stop an ending thread before it frees the thread's resources (PTRACE_O_TRACEEXIT, an
+    /// Event stop).
     bool stopAtEnd = false;
-    /// True if the kernel shall suspend seccomp filters and strict mode of the task while it is traced
+    /// True if the kernel must suspend seccomp filters and strict mode of the task while it is traced
     /// (PTRACE_O_SUSPEND_SECCOMP). The tracer needs CAP_SYS_ADMIN.
     bool suspendSeccomp = false;
     /// Timeout of waits for a stop that have no other limit; 0 means no limit. Needed because another process may
-    /// change the code that a thread runs, so that the thread never stops.
+    /// change the code that a thread runs. The thread may then never stop.
     std::chrono::milliseconds longestWait{0};
 };
 
@@ -82,14 +82,14 @@ enum class SignalQueue { Thread, Process };
 /// may make ptrace calls, or inside workBesideTracer(). The thread must be stopped, except for seize(), interrupt() and
 /// waits. All functions throw Error after a failure, or TraceeGone if the thread has ended.
 ///
-/// The destructor interrupts a running thread and detaches it. If the thread is in a Signal stop, the kernel delivers
-/// the signal.
+/// The destructor interrupts a running thread and detaches it. If the thread is in a Signal stop, the kernel then
+/// delivers the signal.
 class Tracee {
 public:
     static Tracee seize(pid_t tid, SeizeOptions options = {});
     /// Makes the object for a thread that is traced since its creation: a seized thread has created it by clone(2) with
-    /// CLONE_PTRACE. The new thread stops before its first instruction; waitStop() waits for this stop. `options`:
-    /// options of the creator, which the new thread inherits.
+    /// CLONE_PTRACE. The new thread stops before its first instruction; use waitStop() to wait for this stop.
+    /// `options`: options of the creator, because the new thread inherits them.
     static Tracee bornTraced(pid_t tid, SeizeOptions options) noexcept { return {tid, options}; }
 
     Tracee(Tracee&& other) noexcept;
@@ -104,7 +104,7 @@ public:
     /// Returns true if the thread was reaped or detached.
     [[nodiscard]] bool released() const noexcept { return tid_ <= 0 || state_ == State::Released; }
 
-    /// Requests a stop, and doesn't wait. A stopped thread stops again as soon as it is resumed.
+    /// Requests a stop without waiting. A thread that is already stopped stops again as soon as it is resumed.
     void interrupt();
     /// Waits for a stop. If the thread has ended, returns the stop Exited. Throws TraceeGone if the thread is ending
     /// but hasn't ended, and Error (ETIMEDOUT) after SeizeOptions::longestWait. `look`: called several times a second;
@@ -122,25 +122,25 @@ public:
     /// SeizeOptions::stopAtEnd. Doesn't wait. Throws TraceeGone.
     bool hasEnded();
     /// Puts the signal of a Signal stop back into its queue, with its siginfo. Afterwards the thread is in an
-    /// Interrupted or GroupStop stop; in these stops, the function does nothing. Signals that can't be blocked have an
-    /// effect: SIGSTOP makes a group-stop.
+    /// Interrupted or GroupStop stop. Does nothing in these two stops. A signal that can't be blocked has its effect:
+    /// SIGSTOP makes a group-stop.
     void requeueSignal();
 
     /// Resumes the thread. `signal`: signal that the kernel delivers if the thread is in a Signal stop; 0 for none.
     void cont(int signal = 0);
     /// Single-steps the thread until it has left the code from `start` to `end`. Afterwards the thread is in an
     /// Interrupted or GroupStop stop. Signals that arrive during this time stay queued. Returns false after some
-    /// thousand instructions, and before a system call, which might not return.
+    /// thousand instructions. Also returns false before a system call, because the call might not return.
     ///
     /// Returns false without a step if the thread is in a system call or blocks SIGTRAP. The kernel reports each step
-    /// by SIGTRAP; it would unblock a blocked SIGTRAP permanently and make it fatal (force_sig_info_to_task()). The
-    /// same happens if the process ignores SIGTRAP, which the caller must check.
+    /// by SIGTRAP. It would unblock a blocked SIGTRAP permanently and make it fatal (force_sig_info_to_task()). The
+    /// same would happen if the process ignores SIGTRAP; the caller must check this.
     bool leaveCode(std::uint64_t start, std::uint64_t end);
 
     /// Resumes the thread until its next entry to or exit from a system call.
     void syscallStep(int signal = 0);
-    /// Ends tracing. A task in group-stop stays stopped. `signal`: signal that the kernel delivers after a Signal stop;
-    /// without a value, the signal of the stop.
+    /// Ends tracing. A task in group-stop stays stopped. `signal`: signal that the kernel delivers after a Signal stop.
+    /// Without a value, it delivers the signal of the stop.
     void detach(std::optional<int> signal = std::nullopt);
     /// Makes this object forget the thread without a ptrace call. The thread stays traced until the calling thread
     /// ends.
@@ -172,8 +172,8 @@ public:
     [[nodiscard]] ThreadSegments threadSegments() const;
     void setThreadSegments(const ThreadSegments& segments);
 
-    /// Returns a register set (PTRACE_GETREGSET). Returns an empty list if the processor or the thread doesn't have it.
-    /// `note`: ELF note type of the register set.
+    /// Returns a register set (PTRACE_GETREGSET). Returns an empty list if the processor or the thread doesn't have
+    /// this register set. `note`: ELF note type of the register set.
     [[nodiscard]] std::vector<std::byte> registerSet(unsigned note) const;
 
     /// Returns the signal mask with which the thread continues. In sigsuspend(2) and similar calls, this is the mask
@@ -189,8 +189,8 @@ public:
     /// Returns the registration of the rseq area; nothing if the thread hasn't registered one.
     [[nodiscard]] std::optional<RseqConfiguration> rseq() const;
 
-    /// Returns the setting of syscall user dispatch; nothing if it is off, and for kernels before 6.4, which can't
-    /// report it.
+    /// Returns the setting of syscall user dispatch. Returns nothing if dispatch is off, or if the kernel is older than
+    /// 6.4, because it can't report the setting.
     [[nodiscard]] std::optional<UserDispatch> userDispatch() const;
     void setUserDispatch(const std::optional<UserDispatch>& dispatch);
 

@@ -9,11 +9,12 @@ namespace compel {
 /// ptrace(2) calls that the new thread requests. `work` may use all functions of this library, for threads that the
 /// calling thread or the new thread has seized.
 ///
-/// A tracer should make system calls in `work` that wait for another process. Such a call may prevent even a killed
-/// thread from ending, and the kernel resumes traced tasks only when the seizing thread has ended.
+/// Use it for system calls that wait for another process. Such a call may prevent even a killed thread from ending. If
+/// this thread were the tracer, its tasks would stay stopped: the kernel resumes traced tasks only when the seizing
+/// thread has ended.
 void workBesideTracer(const std::function<void()>& work);
 
-/// Calls `function` in the tracing thread, for code that itself makes ptrace(2) calls. Inside workBesideTracer(), the
+/// Calls `function` in the tracing thread. For code that itself makes ptrace(2) calls. Inside workBesideTracer(), the
 /// tracing thread is the caller of workBesideTracer(). Outside, it is the calling thread. Throws the exception of
 /// `function`.
 void inTracingThread(const std::function<void()>& function);

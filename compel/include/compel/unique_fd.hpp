@@ -25,10 +25,10 @@ public:
     [[nodiscard]] bool valid() const noexcept { return fd_ >= 0; }
     explicit operator bool() const noexcept { return valid(); }
 
-    /// Returns the descriptor, which the caller then owns.
+    /// Returns the descriptor and makes the caller its owner.
     [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
 
-    /// Closes the owned descriptor, then owns `fd`. Ignores errors of close(2), so a writer that must know them calls
+    /// Closes the owned descriptor, then owns `fd`. Ignores errors of close(2); if a writer must know them, it calls
     /// fsync(2) or close(2) itself.
     void reset(int fd = -1) noexcept {
         const int old = std::exchange(fd_, fd);

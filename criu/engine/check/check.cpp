@@ -23,8 +23,8 @@ bool supported(const FeatureProbe& feature, LogLevel level, Log& log) {
     return false;
 }
 
-/// Returns the category in which `criu check` tests features of this class. Returns nothing for a feature that `criu
-/// check` doesn't show.
+/// Returns the category of features with this kernel::CheckClass. Returns nothing if `criu check` doesn't show such
+/// features.
 std::optional<FeatureCategory> categoryOf(kernel::CheckClass check) noexcept {
     switch (check) {
         case kernel::CheckClass::Extra:
@@ -61,8 +61,8 @@ bool wanted(const FeatureProbe& feature, const model::Options& options) {
     return false;
 }
 
-/// Returns nothing if the system has the feature. Otherwise returns the reason why it is missing and what the user can
-/// do; the text may be empty.
+/// Returns the reason why the system lacks the feature, and a remedy for the user; the text may be empty. Returns
+/// nothing if the system has the feature.
 std::optional<std::string> lackOf(const FeatureProbe& feature) {
     try {
         return feature.supported() ? std::nullopt : std::optional<std::string>("");
@@ -159,7 +159,7 @@ int check(const model::Options& options, std::span<const BasicCheck> basics, std
     if (lacking != 0)
         output = fmt::format("This system can't dump and restore: {} of {} basic things are missing.\n", lacking,
                              basics.size());
-    else if (missing != 0)  // programs that call criu compare the beginnings of both messages
+    else if (missing != 0)  // keep the first words of both messages: programs that call criu compare them
         output = fmt::format(
             "Looks good but some kernel features are missing:\n{} features that some programs need to be dumped.\n",
             missing);

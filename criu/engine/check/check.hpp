@@ -14,7 +14,7 @@
 
 namespace criu::engine {
 
-/// Category of a feature, by the option with which `criu check` tests it.
+/// Category of a feature; determines the option of `criu check` that tests the feature.
 enum class FeatureCategory {
     Extra,         ///< --extra: some programs can't be dumped or restored without the feature
     Experimental,  ///< --experimental
@@ -29,13 +29,13 @@ struct FeatureProbe {
     FeatureCategory category{};
     /// Returns true if the system has the feature; may throw Error with the reason why it is missing.
     std::function<bool()> supported;
-    /// Only for category Device: returns true if the device exists. If it doesn't, returns false or throws Error.
+    /// Only for category Device: returns true if the device exists. Without the device, returns false or throws Error.
     std::function<bool()> matters = {};
     /// Returns lines of text about the device for --feature; may be empty.
     std::function<std::vector<std::string>()> details = {};
 };
 
-/// Makes probes for all features that --feature can name. The probes use `features`, which must outlive them.
+/// Makes probes for all features that --feature can name. `features` makes the tests; it must outlive the probes.
 std::vector<FeatureProbe> featureProbes(kernel::Features& features);
 
 /// Runs `criu check`. If options.feature names a feature, tests only this feature. Without --feature, makes all basic

@@ -98,8 +98,8 @@ void eventDetails() {
         fail("/proc/PID/fdinfo doesn't show an eventfd's count");
 }
 
-/// Checks that criu can create a child with a chosen pid. Takes the pid of a child that criu has just reaped: the pid
-/// is probably free, because the kernel assigns pids in ascending order.
+/// Checks that criu can create a child with a chosen pid. Chooses the pid of a child that criu has just reaped. This
+/// pid is probably free, because the kernel assigns pids in ascending order.
 void chosenPid() {
     constexpr int attempts = 32;
     for (int i = 0; i < attempts; ++i) {

@@ -31,7 +31,7 @@ public:
         ++count_;
     }
     void remark(std::string_view text) { fmt::format_to(std::back_inserter(text_), "{}\n", printable(text)); }
-    /// Runs `attempt` and adds its failure as an obstacle. Returns true if it succeeded.
+    /// Runs `attempt`. If it throws, adds its error text as an obstacle and returns false. Else returns true.
     bool tried(const std::function<void()>& attempt) {
         try {
             attempt();

@@ -52,8 +52,8 @@ void leaveRestore(SharedPagesStart& start) {
         });
 }
 
-/// The watchdog process of the daemon. It holds copies of the daemon's descriptors and kills the clones if the daemon
-/// fails or is killed.
+/// Watchdog process of the daemon. It has copies of the daemon's descriptors, and kills the clones if the daemon fails
+/// or is killed.
 class WorkerMonitor {
 public:
     WorkerMonitor(pid_t worker, UniqueFd reports, Log& log) : worker_(worker), link_(std::move(reports)), log_(log) {}

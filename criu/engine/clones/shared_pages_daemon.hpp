@@ -18,11 +18,13 @@ struct SharedPagesStart {
 
 /// Runs the shared-pages daemon, which serves the memory of all clones of one dump. The daemon owns the shared-pages
 /// file that clones map. It reads content from the images once, and resolves the first fault on each page. The daemon
-/// ends with the last clone. If the daemon fails or is killed, its watchdog process kills the clones. Without the
-/// daemon, the kernel would show old pages of the file in memory that a clone has released.
+/// ends with the last clone.
 ///
-/// The daemon consists of two processes. The first serves faults. The watchdog process holds copies of the descriptors,
-/// and waits for the end of the first. Call this function in a new child of a restore.
+/// The daemon consists of two processes: one serves faults, and the watchdog process waits for the end of the first
+/// one. The watchdog process holds copies of the descriptors. If the daemon fails or is killed, the watchdog process
+/// kills the clones. Otherwise, memory that a clone had released would show old pages of the file.
+///
+/// Call this function in a new child of a restore.
 [[noreturn]] void runSharedPagesDaemon(SharedPagesStart start);
 
 }  // namespace criu::engine

@@ -19,7 +19,7 @@ namespace criu::engine {
 namespace {
 
 /// Returns the abstract address of the daemon that serves these images. The address contains inode and times of the
-/// inventory, so the images of a new dump have another address.
+/// inventory, so that the images of a new dump have a different address.
 AbstractAddress addressOf(const ImageDir& directory) {
     const auto inventory = directory.openRaw(ImageKind::Inventory, 0, O_RDONLY);
     if (!inventory)
@@ -62,8 +62,8 @@ SharedPagesLink connectToSharedPages(const RestoreImages& images, const ImageDir
                                      Log& log) {
     const ErrorContext context([] { return "shared-pages daemon"; });
     const AbstractAddress address = addressOf(directory);
-    // Tries again if the daemon ends with its last clone between connect() and the reply. The next attempt then starts
-    // a new daemon.
+    // Maximum number of attempts. A daemon may end with its last clone between connect() and its reply; the next
+    // attempt then starts a new daemon.
     constexpr int kAttempts = 50;
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
         if (auto socket = address.connect()) {
@@ -75,7 +75,7 @@ SharedPagesLink connectToSharedPages(const RestoreImages& images, const ImageDir
             auto started = startDaemon(address, "the shared-pages daemon", [&](UniqueFd listener, UniqueFd client) {
                 runSharedPagesDaemon({std::move(listener), std::move(client), images, directory, stop, log});
             });
-            // If bind() fails, another restore is starting a daemon, to which the next attempt connects.
+            // If bind() failed, another restore is starting a daemon. The next attempt connects to this daemon.
             if (started) {
                 log.info("The shared-pages daemon of these images is started");
                 if (auto clones = takeFile(std::move(*started), stop))

@@ -9,7 +9,7 @@ namespace criu::engine {
 
 /// Connection of a restore with --map-pages to the shared-pages daemon.
 struct SharedPagesLink {
-    LazyLink link;  ///< connection to the daemon, with the messages of a lazy-pages daemon
+    LazyLink link;  ///< connection to the daemon; both use the messages of a lazy-pages daemon
     UniqueFd file;  ///< shared-pages file, which clones map
 };
 

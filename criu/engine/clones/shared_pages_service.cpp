@@ -34,10 +34,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Kind = LazyMessage::Kind;
 
-/// Interval of checks for ended processes. The daemon has no pidfds of children that clones create, so the kernel
-/// doesn't report the end of these children.
+/// Interval at which the daemon checks whether processes have ended. The daemon has no pidfds of children that clones
+/// create, so no event reports their end.
 constexpr std::chrono::milliseconds kLook{1000};
-/// Maximum number of threads that read content. Leaves other cores to the clones.
+/// Maximum number of threads that read content. The limit leaves cores for the clones.
 constexpr unsigned kMostReaders = 4;
 /// Maximum number of connected peers that haven't passed peer authentication.
 constexpr int kMostWaiting = 64;
@@ -79,7 +79,7 @@ private:
     struct Client {
         LazyLink link;
         UniqueFd memory;                 ///< userfaultfd of the process that the next message names
-        std::vector<LazyProcess> ready;  ///< processes that the daemon serves after the message Begin
+        std::vector<LazyProcess> ready;  ///< processes of this peer that the daemon serves after the message Begin
     };
 
     void watch(int fd) {
@@ -89,8 +89,8 @@ private:
         sys(::epoll_ctl(events_.get(), EPOLL_CTL_ADD, fd, &event), "watch fd {}", fd);
     }
 
-    /// Removes a descriptor from the epoll instance. close(2) doesn't remove it, because the watchdog process holds a
-    /// copy.
+    /// Removes a descriptor from the epoll instance. close(2) alone wouldn't remove it, because the watchdog process
+    /// has a copy of the descriptor.
     void unwatch(int fd) noexcept { (void)::epoll_ctl(events_.get(), EPOLL_CTL_DEL, fd, nullptr); }
 
     void addContent() {
@@ -125,7 +125,7 @@ private:
         if (!socket)
             return;  // the peer has disconnected
         if (unauthenticated_.size() >= kMostWaiting)
-            // The kernel also removes the socket from epoll, because no process has a copy.
+            // The kernel removes the socket from epoll by close(2), because no other process has a copy of the socket.
             unauthenticated_.erase(unauthenticated_.begin());
         const int fd = socket.get();
         try {
@@ -230,7 +230,8 @@ private:
             waiting_.push_back(memory.fd());
     }
 
-    /// Starts threads that read all content. Call it after a restore has ended, because the restore needs the cores.
+    /// Starts threads that read the content of all pages. Call it only after a restore has ended, because the restore
+    /// needs the processor cores.
     void startReading() {
         if (readers_)
             return;
@@ -311,7 +312,7 @@ private:
     /// Memory of the clones; the key is the userfaultfd.
     std::unordered_map<int, std::unique_ptr<memory::CloneMemory>> memories_;
     LazyProcesses processes_;
-    std::vector<int> ahead_;    ///< userfaultfds whose pages may be mapped before their first fault
+    std::vector<int> ahead_;    ///< userfaultfds of memory in which mapAhead() maps pages before their first fault
     std::vector<int> waiting_;  ///< userfaultfds with faults that can't be resolved yet
     std::atomic<unsigned> reading_{0};
     std::optional<ThreadPool> readers_;

@@ -6,9 +6,9 @@
 
 namespace criu::engine {
 
-/// Serves all clones until the last one has ended. Returns an exit status; if it isn't 0, all clones were killed.
-/// `watcher`: socket to the watchdog process, which gets copies of all descriptors and kills the clones if this process
-/// fails.
+/// Serves all clones until the last one has ended. Returns an exit status; before it returns a status other than 0, it
+/// kills all clones. `watcher`: socket to the watchdog process, which gets copies of all descriptors and kills the
+/// clones if this process fails.
 [[nodiscard]] int serveSharedPages(SharedPagesStart start, UniqueFd watcher);
 
 }  // namespace criu::engine

@@ -113,7 +113,8 @@ void CapturedPhase::Capture::prepareLandlockCheck() {
     }
 }
 
-/// Dumps all descriptor tables before any memory, because a process may map a file that only another process has open.
+/// Dumps all descriptor tables before any memory, because a process may map a file for which only another process has a
+/// descriptor.
 void CapturedPhase::Capture::captureTables() {
     for (auto& task : frozen_.tree().tasks()) {
         frozen_.stop().throwIfRequested();
@@ -127,7 +128,7 @@ void CapturedPhase::Capture::captureTables() {
 
 void CapturedPhase::Capture::captureProcesses() {
     SemUndoQueries semUndo(frozen_.stop(), frozen_.log());
-    std::uint32_t number = 1;  // last id in use; 1 is criu's
+    std::uint32_t number = 1;  // number of the last process; 1 stands for criu itself
     for (auto& task : frozen_.tree().tasks()) {
         frozen_.stop().throwIfRequested();
         {
@@ -139,14 +140,16 @@ void CapturedPhase::Capture::captureProcesses() {
         }
     }
     semUndo.finish();
-    // Ends the children of the Landlock check, because a pid namespace with such a child can't end.
+    // Reaps the zombies of the Landlock check: a pid namespace that contains one of them can't end.
     landlock_.reset();
 }
 
-/// Dumps one living process. `number`: id in images of the kernel objects that the process doesn't share.
+/// Dumps one living process. `number`: id in images of those kernel objects that the process shares with no other
+/// process.
 void CapturedPhase::Capture::captureProcess(FrozenTask& task, std::uint32_t number, SemUndoQueries& semUndo) {
     frozen_.log().info("Dumping {}", task.describe());
-    const std::uint32_t table = files_.addTable(task);  // captureTables() has added the table; this returns its id
+    // Only looks up the id, because captureTables() has dumped the table.
+    const std::uint32_t table = files_.addTable(task);
     task.hasRings = files_.has(FD_TYPES__IO_URING, task.pid());
     if (task.hasRings && task.compat)
         fail("it is a 32-bit process with an io_uring, whose requests have another form, which can't be dumped");

@@ -69,7 +69,7 @@ void CompletePhase::completeImages() {
         writeInventory(captured_);
         frozen_.sendImages();
     } catch (...) {
-        frozen_.revokeImages();  // the constructor may be running, and C++ then doesn't call the destructor
+        frozen_.revokeImages();  // in the constructor, C++ doesn't call the destructor after an exception
         throw;
     }
 }
@@ -128,8 +128,8 @@ void CompletePhase::resume(model::FinalState state) {
     frozen_.resume(state);
 }
 
-/// Commits memory tracking for the next dump, or ends tracking. Only warns of a failure: the images are complete, and a
-/// dump without tracking writes all pages.
+/// Commits memory tracking for the next dump, or ends tracking. Only warns of a failure, because the images are
+/// complete. Without tracking, the next dump writes all pages.
 void CompletePhase::concludeTracking() {
     try {
         if (frozen_.options().trackMemory)
@@ -142,7 +142,7 @@ void CompletePhase::concludeTracking() {
 }
 
 void CompletePhase::end() {
-    stays_ = true;  // keeps the images even after an Error, because the tree then exists only in them
+    stays_ = true;  // keeps the images even after an Error: the tree, once killed, exists only in them
     frozen_.end();
     captured_.release(model::FinalState::Default);
     examined_.release(model::FinalState::Default);

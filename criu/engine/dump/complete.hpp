@@ -13,7 +13,7 @@ class CapturedPhase;
 class ExaminedPhase;
 class FrozenPhase;
 
-/// Fourth phase of a dump: the images are complete, including the inventory. With --background, they are complete only
+/// Fourth phase of a dump: the images are complete, including the inventory. With --background, the images are complete
 /// when conclude() has returned. If conclude() fails and the tree continues, the destructor removes the inventory.
 class CompletePhase {
 public:
@@ -24,8 +24,8 @@ public:
     CompletePhase(const CompletePhase&) = delete;
     CompletePhase& operator=(const CompletePhase&) = delete;
 
-    /// Resumes, stops or kills the tree, as Options::finalState says. Returns the exit status of the post-dump scripts.
-    /// If this status isn't 0, the tree continues. Throws Error.
+    /// Resumes, stops or kills the tree according to Options::finalState. Returns the exit status of the post-dump
+    /// scripts. If this status isn't 0, resumes the tree in any case. Throws Error.
     int conclude();
 
 private:

@@ -39,7 +39,8 @@ std::string shown(const kernel::ProcDir& proc, pid_t pid, kernel::ProcBuffer& bu
     return stat ? fmt::format("process {} ({})", pid, stat->comm) : fmt::format("process {}", pid);
 }
 
-/// Refuses the tid of a thread. /proc/TID exists for each thread, although /proc lists only processes.
+/// Refuses the tid of a thread that isn't a leader. /proc/TID exists also for such a thread, although a listing of
+/// /proc shows only processes.
 void requireProcess(const kernel::ProcDir& proc, HostPid root, kernel::ProcBuffer& buffer) {
     const pid_t process = kernel::readStatus(proc.open(root.value), buffer).tgid;
     if (process != root.value)
@@ -51,7 +52,7 @@ void requireOutsideOfTree(const kernel::ProcDir& proc, HostPid root, kernel::Pro
     for (pid_t self = ::getpid(); self > 0;) {
         const auto stat = statOf(proc, self, buffer);
         if (!stat)
-            return;  // /proc belongs to another pid namespace
+            return;  // /proc belongs to another pid namespace, so the listing proves nothing
         if (self == root.value) {
             const bool itself = self == ::getpid();
             Error error(0,

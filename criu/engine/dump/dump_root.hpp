@@ -6,8 +6,8 @@
 namespace criu::engine {
 
 /// Throws Error if criu can't dump a tree with this root. The process must exist (else ESRCH). It must not be a thread,
-/// a zombie or a kernel thread. criu must not be in the tree, because it would freeze itself; clients search for the
-/// end of this message.
+/// a zombie or a kernel thread. criu must not be in the tree, because criu would freeze itself. Keep the end of this
+/// last message: client programs search for it.
 void requireDumpableRoot(HostPid root);
 
 }  // namespace criu::engine

@@ -40,7 +40,7 @@ ExaminedPhase::ExaminedPhase(FrozenPhase& frozen, const GuardedFiles& guardedFil
     for (const auto& task : frozen.tree().tasks())
         if (task->alive())
             processes.push_back(&*task->process);
-    // Runs in the tracing thread, because device subsystems make ptrace calls.
+    // Runs in the tracer, because device subsystems make ptrace calls.
     compel::inTracingThread(
         [&] { frozen.devices().checkpoint(processes, [this](HostPid pid) { earlyPages_->begin(pid); }); });
     earlyPages_->finish();

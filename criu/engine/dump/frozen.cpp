@@ -32,9 +32,8 @@ namespace {
 
 constexpr std::uint32_t kFirstPagesFile = 1;
 
-/// Returns how the dump distributes pages over several pages files. Chooses one pages file for images on which a later
-/// dump builds, because every criu can read one file. A criu that can't read striped parent images would notice too
-/// late.
+/// Returns how the dump distributes pages over several pages files. Chooses one pages file for images that may become
+/// parent images: a criu without striping can read one file, but would notice striped parent images too late.
 memory::Striping stripingFor(FrozenPhase::Purpose purpose, const model::Options& options) {
     if (options.compat || purpose == FrozenPhase::Purpose::PreDump || options.trackMemory)
         return {};
@@ -57,7 +56,7 @@ std::unique_ptr<memory::PageSinks> openPages(FrozenPhase::Purpose purpose, const
         return std::make_unique<memory::RemotePageSinks>(std::move(server), options.pageServerSocket >= 0);
     std::uint64_t files = stripingFor(purpose, options).files;
     if (files > 1 && !options.pagesFiles)
-        // Lets the page server choose the number of files. Its machine may have fewer processors than this one.
+        // Lets the page server choose the number of files, because its machine may have fewer processors than this one.
         files = memory::kFilesAsPaysOff;
     std::vector<memory::PageConnection> streams = connectStreams(server, files, options, run.stop);
     return std::make_unique<memory::RemotePageSinks>(std::move(server), std::move(streams));
@@ -128,11 +127,12 @@ struct FrozenPhase::Impl {
     std::unique_ptr<memory::PageSinks> pages;
     std::optional<ListeningPageServer> lazyPageServer;
     MemoryTracking tracking;
-    std::optional<model::Options> widened;  ///< options with the externals that listeners have added; empty without any
+    /// Options with the external resources that listeners have added; empty if they added none.
+    std::optional<model::Options> widened;
     DumpStatistics statistics;
     std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
     FrozenTree tree;
-    // last member, because its destructor must run before the destructor of `tree` resumes the processes
+    // last member, so that it is destroyed before `tree`, whose destructor resumes the processes
     device::DumpDevices devices;
 };
 
@@ -156,8 +156,8 @@ FrozenPhase::FrozenPhase(Run& run, Guardian& guardian, Purpose purpose, std::opt
         takeExternals(guardian_.nameExternals());
 }
 
-/// Takes the pids of criu's pid namespace. A tree in a private pid namespace has other pids in the images; the function
-/// then finds no pagemaps, and the dump reads them later.
+/// Looks up parent pagemaps by HostPid. If the tree is in a private pid namespace, the images have other pids. Then
+/// finds no pagemaps here, and the dump reads them later.
 void FrozenPhase::readParentsAhead() {
     if (tracking().parentIsKnown())
         for (const HostPid pid : tracking().processes())
@@ -248,7 +248,8 @@ void FrozenPhase::resume(model::FinalState state) {
 }
 
 void FrozenPhase::end() {
-    // Ends the measurement here: it doesn't include the time in which the kernel frees the memory of killed processes.
+    // Ends the time measurement here, because it excludes the time in which the kernel frees the memory of killed
+    // processes.
     noteTime();
     if (tree().kill())
         guardian_.outlive();

@@ -53,7 +53,7 @@ namespace criu::engine {
 std::vector<HostPid> runningTree(HostPid root);
 
 /// First phase of a dump: the tree is frozen, and devices of its processes are paused. The constructor removes the
-/// inventory of an earlier dump, so that a restore doesn't take incomplete images for complete ones.
+/// inventory of an earlier dump, so that no restore takes incomplete images for complete ones.
 ///
 /// Each later phase gets a reference to the phase before it. After a failure, the destructors of the phases revert all
 /// changes in reverse order, and the tasks continue.
@@ -61,7 +61,7 @@ class FrozenPhase {
 public:
     enum class Purpose {
         Dump,
-        PreDump,  ///< doesn't notify listeners and doesn't pause devices
+        PreDump,  ///< a pre-dump, which doesn't notify listeners and doesn't pause devices
     };
 
     /// Freezes the tree of Options::tree. `run` and `guardian` must outlive this object. `link`: connection to the
@@ -76,7 +76,7 @@ public:
     [[nodiscard]] Log& log() const noexcept;
     [[nodiscard]] StopRequest& stop() const noexcept;
     [[nodiscard]] Guardian& guardian() const noexcept { return guardian_; }
-    /// Sends all images to their outlet (--stream, --stream-to, encryption) if they have one, then signs them. Throws
+    /// Sends all images to their outlet if they have one (--stream, --stream-to, encryption), then signs them. Throws
     /// Error.
     void sendImages();
     /// Removes the inventory after a failed dump. Logs failures.
@@ -87,20 +87,20 @@ public:
     [[nodiscard]] FrozenTree& tree() noexcept;
     [[nodiscard]] device::DumpDevices& devices() noexcept;
     [[nodiscard]] MemoryTracking& tracking() noexcept;
-    /// Makes this dump the parent for which the next dump tracks writes. Call it when the images are complete. Throws
-    /// Error.
+    /// Makes this dump the state since which the kernel tracks writes for the next dump. Call it when the images are
+    /// complete. Throws Error.
     void commitTracking();
     /// Returns the page sinks, which write to the images directory or to a page server.
     [[nodiscard]] memory::PageSinks& pages() noexcept;
     /// Returns the page server for lazy pages; null without --lazy-pages.
     [[nodiscard]] ListeningPageServer* lazyPageServer() noexcept;
     /// Returns the cgroup properties of --cgroup-props and --cgroup-props-file. criu reads them before the freeze, so
-    /// that a mistake in them doesn't disturb the tree.
+    /// that an error in them doesn't affect the tree.
     [[nodiscard]] const cgroup::PropertyTable& cgroupProperties() const noexcept;
 
     /// Resumes the tree, or leaves it stopped. Throws Error.
     void resume(model::FinalState state);
-    /// Kills the tree.
+    /// Kills the tree (Options::finalState).
     void end();
 
 private:
@@ -109,7 +109,7 @@ private:
     void noteTime() noexcept;
     /// Reads the parent pagemaps of tracked processes ahead.
     void readParentsAhead();
-    /// Adds external resources that listeners have named to Options::externals.
+    /// Adds external resources to Options::externals. `names`: external resources that listeners have named.
     void takeExternals(const std::vector<std::string>& names);
 
     Run& run_;

@@ -29,7 +29,8 @@ bool isDead(const kernel::TaskStat& stat) {
     return stat.state == kernel::TaskState::Zombie || stat.state == kernel::TaskState::Dead;
 }
 
-/// Refuses kernel threads, and tasks that another process traces: the kernel doesn't let criu trace them.
+/// Refuses kernel threads, and tasks that another process traces, because the kernel doesn't let criu trace either of
+/// them.
 void refuseUntraceable(const FrozenTask& task) {
     if (task.status.tracerPid != 0)
         fail("is traced by process {} (a debugger?)", task.status.tracerPid);
@@ -38,8 +39,9 @@ void refuseUntraceable(const FrozenTask& task) {
         fail("is a kernel thread");
 }
 
-/// Refuses a process whose main thread has ended while other threads run, although the kernel shows it as a zombie.
-/// First waits some time, because a process that is being killed is in the same state for a moment.
+/// Refuses a process whose main thread has ended while other threads run. The kernel shows such a process as a zombie.
+/// Waits up to two seconds before the refusal, because a process that is being killed is in the same state for a
+/// moment.
 void requireEnded(FrozenTask& task, StopRequest& stop, kernel::ProcBuffer& buffer) {
     constexpr std::chrono::seconds kPatience{2};
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
@@ -52,16 +54,16 @@ void requireEnded(FrozenTask& task, StopRequest& stop, kernel::ProcBuffer& buffe
     }
 }
 
-/// Calls `before` for all processes of a cgroup and its descendants.
+/// Calls `before` for all processes in a cgroup and in the cgroups below it.
 void announceGroup(const std::string& path, const std::function<void(HostPid)>& before) {
     const auto announceAll = [&](const std::filesystem::path& group) {
         std::ifstream processes(group / "cgroup.procs");
         for (pid_t pid = 0; processes >> pid;)
-            if (pid > 0)  // 0 is a process outside of criu's pid namespace
+            if (pid > 0)  // the kernel shows 0 for a process outside of criu's pid namespace
                 before(HostPid(pid));
     };
     announceAll(path);
-    std::error_code vanished;  // errors are ignored: a cgroup that is removed during the walk has no processes
+    std::error_code vanished;  // ignored: a cgroup that is removed during the walk has no processes
     const std::filesystem::recursive_directory_iterator end;
     for (std::filesystem::recursive_directory_iterator at(path, vanished); at != end; at.increment(vanished))
         if (at->is_directory(vanished))
@@ -113,7 +115,7 @@ void FrozenTree::stop(FrozenTask& task) {
         task.state = model::TaskState::Stopped;
         task.stopSignal = leader.stopSignal;
     }
-    // Reads stat and status again, because the process may have changed them before it stopped.
+    // Reads stat and status again, because the process may have changed both before it stopped.
     task.stat = kernel::readStat(task.dir, buffer_);
     task.status = kernel::readStatus(task.dir, buffer_);
 }
@@ -166,8 +168,8 @@ bool FrozenTree::addChildren(FrozenTask& parent) {
     if (!parent.alive())
         return false;
     for (const compel::FrozenThread& thread : parent.process->threads()) {
-        // A process is the child of one thread (task_struct::real_parent). When this thread ends, the kernel gives the
-        // child to another thread of the parent process.
+        // For the kernel, the parent of a process is one thread (task_struct::real_parent). When this thread ends, the
+        // kernel makes another thread of the parent process the parent.
         const HostPid tid(thread.tracee.tid());
         const HostPid parentThread = tid == parent.pid() ? HostPid() : tid;
         for (const pid_t number : kernel::readChildren(parent.dir, tid.value, buffer_)) {
@@ -181,7 +183,8 @@ bool FrozenTree::addChildren(FrozenTask& parent) {
                 add(child);
                 tasks_.back()->parentThread = parentThread;
                 if (!isChildOfMember(*tasks_.back())) {
-                    // The child ended after criu read the list of children. Another process has its pid now.
+                    // The child ended after criu read the list of children, and a process that isn't in the tree now
+                    // has its pid.
                     tasks_.pop_back();
                     known_.erase(child);
                     continue;
@@ -191,7 +194,7 @@ bool FrozenTree::addChildren(FrozenTask& parent) {
                     throw;
                 continue;  // the child ended and was reaped before criu seized it
             } catch (const compel::Error&) {
-                // The child ended while criu stopped it. The next pass finds the zombie.
+                // The child ended while criu stopped it. The next pass of addAll() finds the zombie.
                 kernel::TaskStat stat;
                 try {
                     stat = kernel::readStat(proc_.open(child.value), buffer_);
@@ -209,7 +212,8 @@ bool FrozenTree::addChildren(FrozenTask& parent) {
 }
 
 void FrozenTree::addAll() {
-    // Repeats until no new process is found: the kernel may give orphans of ended processes to frozen processes.
+    // Repeats until a pass finds no new process: when a process ends, the kernel may make a frozen process the parent
+    // of its children.
     for (bool found = true; found;) {
         found = false;
         for (std::size_t i = 0; i < tasks_.size(); ++i)
@@ -235,7 +239,7 @@ void FrozenTree::addTree(HostPid root) {
 }
 
 void FrozenTree::learnPids() {
-    if (tasks_.front()->pidLevel > 0) {  // at level 0, the tree is in criu's pid namespace
+    if (tasks_.front()->pidLevel > 0) {  // at level 0, the tree is in criu's pid namespace, and HostPid equals TreePid
         pids_ = model::TreePids::ofOwnNamespace();
         for (const auto& task : tasks_)
             learnPidsOf(*task);
@@ -282,8 +286,8 @@ void FrozenTree::freeze(HostPid root, const std::optional<std::string>& group,
         }
         learnPids();
     } catch (...) {
-        // Thaws the cgroup: a thread in the cgroup v1 freezer doesn't reach its ptrace stop, and criu can detach only a
-        // stopped thread.
+        // Thaws the cgroup before clear() detaches. criu can detach only a stopped thread, and a thread in the cgroup
+        // v1 freezer doesn't reach its ptrace stop.
         if (onlySeizing_)
             freezer_->thaw();
         clear();
@@ -322,7 +326,7 @@ void FrozenTree::resume(bool stopped) {
         try {
             task->process->detach();
         } catch (const compel::Error&) {
-            // A thread that criu resumed before this one has ended the process.
+            // Ignored: a thread that criu has resumed before has ended the process.
         }
     }
     clear();

@@ -58,17 +58,18 @@ struct FrozenTask {
     kernel::ProcPid dir;
     kernel::TaskStat stat;
     kernel::TaskStatus status;
-    std::optional<compel::FrozenProcess> process;  ///< empty for a zombie
+    std::optional<compel::FrozenProcess> process;  ///< the seized process; empty for a zombie
     model::TaskState state = model::TaskState::Alive;
     int stopSignal = 0;          ///< signal that stopped the process; 0 if it isn't stopped
     bool compat = false;         ///< true for a 32-bit process
-    task::LabelModule labels{};  ///< security module of the labels of the process' threads
+    task::LabelModule labels{};  ///< security module that set the labels of the process' threads
     bool hasRings = false;       ///< true if the process has ring descriptors (io_uring)
     /// Results of askRingOwners() for the rings that have a ring owner. The key is the ring's descriptor.
     std::map<int, std::shared_ptr<const files::RingAnswers>> ringAnswers;
-    HostPid parentThread;  ///< thread of the parent process that is the kernel's parent; 0 for the main thread
-    /// Objects that a thread doesn't share with the main thread, one element for each of process->threads(). Empty if
-    /// all threads share all objects.
+    /// Tid of the thread that is the kernel's parent of this process; 0 for the main thread of the parent process.
+    HostPid parentThread;
+    /// Objects that a thread doesn't share with the main thread. One element for each thread, in the order of
+    /// process->threads(). Empty if all threads share all objects.
     std::vector<model::ThreadObjects> objects;
     std::size_t pidLevel = 0;  ///< number of levels from criu's pid namespace down to the tree's pid namespace
 
@@ -90,8 +91,8 @@ struct FrozenTask {
 private:
     std::unique_ptr<kernel::CachedNamespaceIds> namespaces_;
 
-    /// Selects the pid in the tree's pid namespace from `nested`. /proc lists the pids from criu's namespace down to
-    /// the task's namespace. Without CONFIG_PID_NS the list is empty, and `outside` is the pid.
+    /// Returns the pid in the tree's pid namespace. `nested`: pids from criu's pid namespace down to the task's, as in
+    /// /proc/PID/status. Without CONFIG_PID_NS, this list is empty, and the result is `outside`.
     [[nodiscard]] TreePid atLevel(const std::vector<pid_t>& nested, pid_t outside) const noexcept {
         return TreePid(pidLevel < nested.size() ? nested[pidLevel] : outside);
     }
@@ -108,7 +109,7 @@ public:
 
     /// Freezes `root` and all its descendants. If the timeout passes, resumes all processes and throws Error. Call it
     /// once. `group`: path of a cgroup that criu freezes first, so that no process in it escapes by fork. `before`:
-    /// called once for each process before it is frozen.
+    /// function that freeze() calls once for each process before it freezes this process.
     void freeze(HostPid root, const std::optional<std::string>& group, const std::function<void(HostPid)>& before);
 
     /// Returns the freezer of the cgroup that freeze() got; null without a cgroup.
@@ -122,21 +123,22 @@ public:
     /// Returns the process with this pid; null if it isn't in the tree.
     [[nodiscard]] FrozenTask* find(HostPid pid) const noexcept;
 
-    /// Returns true if seccomp filters of the tree are suspended. If it returns false, criu must not inject system
-    /// calls into threads under seccomp. The kernel refuses the suspension if criu lacks CAP_SYS_ADMIN or runs under
-    /// seccomp.
+    /// Returns true if criu has suspended the seccomp filters of the tree. If it returns false, criu must not inject
+    /// system calls into threads under seccomp. The kernel refuses the suspension if criu lacks CAP_SYS_ADMIN or runs
+    /// under seccomp.
     [[nodiscard]] bool seccompSuspended() const noexcept { return options_.seize.suspendSeccomp; }
 
     /// Returns the map between HostPid and TreePid, which is complete after freeze().
     [[nodiscard]] const model::TreePids& pids() const noexcept { return pids_; }
 
     /// Kills all processes. Leaves the cgroup thawed, because it has no processes any more. Returns true if the root is
-    /// init of criu's pid namespace: all processes of this namespace then end only when the calling process ends.
+    /// init of criu's pid namespace; the processes of this namespace then end only when criu, the calling process,
+    /// ends.
     [[nodiscard]] bool kill();
-    /// Resumes all processes. `stopped`: sends SIGSTOP before. Freezes the cgroup again if it was frozen before the
-    /// dump. Throws Error.
+    /// Resumes all processes; with `stopped`, sends SIGSTOP to them first. Freezes the cgroup again if it was frozen
+    /// before the dump. Throws Error.
     void resume(bool stopped);
-    /// Freezes or thaws the cgroup, so that it has its state before the dump. Throws Error.
+    /// Freezes or thaws the cgroup, whichever was its state before the dump. Throws Error.
     void restoreGroup();
 
 private:
@@ -159,12 +161,13 @@ private:
     StopRequest& stop_;
     Log& log_;
     std::function<void(HostPid)> before_;  ///< set only during freeze()
-    /// True while the cgroup is frozen, because seized threads can't reach their ptrace stop.
+    /// True while criu has frozen the cgroup and only seizes threads: they can't reach their ptrace stop before the
+    /// cgroup is thawed.
     bool onlySeizing_ = false;
     std::vector<std::unique_ptr<FrozenTask>> tasks_;
     std::unordered_map<HostPid, FrozenTask*> known_;  ///< elements of `tasks_`; the key is the pid
     model::TreePids pids_;
-    // last member: its destructor freezes the cgroup again before the tasks are resumed
+    // last member, so that it is destroyed first: the cgroup is frozen again before the tasks are resumed
     std::unique_ptr<cgroup::Freezer> freezer_;
 };
 

@@ -22,7 +22,7 @@
 namespace criu::engine {
 namespace {
 
-/// Pid of init of criu's pid namespace. The kernel ignores signals that processes of the namespace send to init, even
+/// Pid of init in criu's pid namespace. The kernel ignores signals that processes of the namespace send to init, even
 /// SIGKILL (pid_namespaces(7)).
 constexpr HostPid kInitPid(1);
 
@@ -35,9 +35,9 @@ bool isFirst(const FrozenTask& task) {
     return levelOf(task) > 0 && task.status.nsPid.back() == 1;
 }
 
-/// Returns the processes in the order of the kill. Init of a pid namespace comes after all processes in this namespace
-/// and below, because it can end only when they have been reaped. Children come before parents. The root comes last: a
-/// process that waits for the root may rely on the end of the other processes.
+/// Returns the processes in the order in which criu kills them. Init of a pid namespace comes after all processes in
+/// this namespace and below, because it can end only when all of them have been reaped. Children come before parents.
+/// The root comes last: an outside process that waits for the root may rely on the end of all other processes.
 std::vector<FrozenTask*> inOrderOfEnds(FrozenTree& tree) {
     std::vector<FrozenTask*> order;
     for (auto task = tree.tasks().rbegin(); task != tree.tasks().rend(); ++task)
@@ -49,8 +49,8 @@ std::vector<FrozenTask*> inOrderOfEnds(FrozenTree& tree) {
     return order;
 }
 
-/// Makes the frozen parent reap `ended`, a child in a lower pid namespace. Without this, init of that namespace
-/// couldn't end until a process outside of the tree reaps the child.
+/// Makes the frozen parent reap its child `ended`, which is in a lower pid namespace. If the parent didn't, init of
+/// that namespace couldn't end until a process outside of the tree reaps the child.
 void haveParentReap(FrozenTree& tree, const FrozenTask& ended, Log& log) {
     FrozenTask* const parent = tree.find(HostPid(ended.stat.ppid));
     if (parent == nullptr || !parent->alive() || levelOf(*parent) == 0 || levelOf(*parent) >= levelOf(ended))
@@ -59,7 +59,7 @@ void haveParentReap(FrozenTree& tree, const FrozenTask& ended, Log& log) {
     try {
         compel::RemoteSyscalls calls(parent->process->leader(), parent->process->syscallInstruction());
         const std::int64_t result = calls.call(SYS_wait4, number, 0, WNOHANG | __WALL, 0);
-        // ECHILD: the parent ignores SIGCHLD, so the kernel has reaped the child
+        // ECHILD: the parent ignores SIGCHLD, so that the kernel itself has reaped the child
         if (result != number && result != -ECHILD)
             log.warn("{} can't be made to wait for process {}: {}", parent->describe(), ended.pid(),
                      result == 0 ? "it hasn't ended" : std::strerror(static_cast<int>(-result)));
@@ -88,9 +88,9 @@ void endFirst(FrozenTask& task, Log& log) {
             task.describe());
 }
 
-/// Sends SIGKILL to all processes except the root, so that they end in parallel. Does nothing if the tree has several
-/// pid namespaces, whose processes must end in order. Killing one process after the other took a tenth of the time of a
-/// dump of many small processes.
+/// Sends SIGKILL to all processes except the root, so that they end in parallel. If each one ended before the next
+/// SIGKILL, this would take a tenth of the time of a dump of many small processes. Does nothing if the tree has several
+/// pid namespaces, because their processes must end in order.
 void beginEnds(FrozenTree& tree, const std::vector<FrozenTask*>& tasks) {
     const std::size_t level = levelOf(*tree.tasks().front());
     if (std::any_of(tasks.begin(), tasks.end(), [&](const FrozenTask* task) { return levelOf(*task) != level; }))
@@ -105,8 +105,8 @@ void beginEnds(FrozenTree& tree, const std::vector<FrozenTask*>& tasks) {
 bool killTree(FrozenTree& tree, Log& log) {
     const std::vector<FrozenTask*> order = inOrderOfEnds(tree);
     std::vector<FrozenTask*> ordinary;
-    // Makes the kernel kill all processes if criu is killed: the following steps take long, and no process should
-    // outlive the others.
+    // Makes the kernel kill all processes if criu is killed during the following slow steps. Otherwise some processes
+    // could survive while others are dead.
     for (FrozenTask* const task : order)
         dieWithCriu(*task);
     std::copy_if(order.begin(), order.end(), std::back_inserter(ordinary),

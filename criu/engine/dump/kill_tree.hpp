@@ -9,9 +9,9 @@ namespace criu::engine {
 
 class FrozenTree;
 
-/// Kills all processes of a frozen tree. Returns true if the root is init of criu's pid namespace: all processes of
-/// this namespace then end only when their tracer, the calling process, ends. Warns if init of another pid namespace
-/// can't end within some seconds.
+/// Kills all processes of a frozen tree. Returns true if the root is init of criu's pid namespace; the processes of
+/// this namespace then end only when criu, the calling process and their tracer, ends. Warns if init of another pid
+/// namespace can't end within some seconds.
 [[nodiscard]] bool killTree(FrozenTree& tree, Log& log);
 
 }  // namespace criu::engine

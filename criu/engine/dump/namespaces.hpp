@@ -31,19 +31,21 @@ public:
     /// Returns the unique id of this dump.
     [[nodiscard]] const std::string& runId() const noexcept { return runId_; }
 
-    /// Stores the namespace ids of a process in `ids`. storeNumbersOfCriu() stores those of criu.
+    /// Stores the namespace ids of a process in `ids`. storeNumbersOfCriu() stores the ids of criu's namespaces.
     void storeNumbers(HostPid process, TaskKobjIdsEntry& ids) const;
     void storeNumbersOfCriu(TaskKobjIdsEntry& ids) const { numbers_.storeCriu(ids); }
-    /// Returns the id in images of the namespace with this inode number. Returns nothing if a restore doesn't create
-    /// the namespace.
+    /// Returns the id in images of the namespace with this inode number. Returns nothing if a restore won't create this
+    /// namespace.
     [[nodiscard]] std::optional<std::uint32_t> numberOf(kernel::NamespaceKind kind, std::uint32_t inode) const;
 
-    /// Calls NamespaceDump::lock() of all namespace kinds. The next functions call the functions of their names.
+    /// Calls NamespaceDump::lock() of all namespace kinds. Each of the functions below also calls the NamespaceDump
+    /// function of its name.
     void lock();
     void write(const namespaces::DumpOutputs& outputs);
     void prepareKill();
     void release(model::FinalState state);
-    /// Destroys all namespace kinds, which reverts their changes outside of the processes if release() wasn't called.
+    /// Destroys all namespace kinds. If release() wasn't called, the namespace kinds then revert their changes outside
+    /// of the processes.
     void undo() noexcept;
 
 private:

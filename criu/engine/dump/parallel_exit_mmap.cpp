@@ -17,7 +17,7 @@
 namespace criu::engine {
 namespace {
 
-/// Minimum memory of a process in bytes for which threads help. The kernel frees less memory faster than criu creates
+/// Minimum memory of a process in bytes for parallel exit_mmap. The kernel frees less memory faster than criu starts
 /// threads.
 constexpr std::uint64_t kMuchToFree = std::uint64_t{256} << 20;
 
@@ -32,8 +32,8 @@ struct RobustListHead {
     std::uint64_t pending;
 };
 
-/// Returns true if a thread holds robust mutexes. When the thread ends, the kernel needs the process' memory: it reads
-/// the list of the mutexes there and wakes their waiters, which may be in other processes.
+/// Returns true if a thread holds robust mutexes. When such a thread ends, the kernel still needs the process' memory:
+/// it reads the list of mutexes there and wakes waiters, which may be in other processes.
 bool holdsMutexes(const FrozenTask& task, const compel::FrozenThread& thread) {
     const kernel::RobustList list = kernel::robustList(thread.tracee.tid());
     if (list.head == 0)
@@ -51,8 +51,8 @@ bool canBeFreed(const FrozenTask& task) {
                         [&task](const compel::FrozenThread& thread) { return holdsMutexes(task, thread); });
 }
 
-/// Kills a process, but keeps its memory for process_mrelease(2). Returns a pidfd of the process. Returns nothing if
-/// that isn't possible; the process may then have been killed.
+/// Kills a process, but keeps its memory for process_mrelease(2), and returns a pidfd. Returns nothing after a failure;
+/// the process may have been killed even then.
 std::optional<kernel::PidFd> killWithMemory(FrozenTask& task) noexcept {
     try {
         if (!canBeFreed(task))

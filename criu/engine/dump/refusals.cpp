@@ -38,8 +38,8 @@ void refuseForeignSession(const FrozenTask& root, const model::Options& options)
     throw error;
 }
 
-/// Refuses threads under seccomp if the kernel doesn't let criu suspend filters: a filter may kill a thread that makes
-/// criu's system calls.
+/// Refuses threads under seccomp if the kernel doesn't let criu suspend filters: a filter may kill a thread in which
+/// criu makes a system call.
 void refuseSeccomp(const FrozenTask& task) {
     kernel::ProcBuffer buffer;
     for (const compel::FrozenThread& thread : task.process->threads()) {
@@ -67,8 +67,8 @@ struct Shared {
 };
 
 /// Refuses a tree that shares objects with outside processes. An outside process isn't frozen, so it could change
-/// memory and code that criu uses in the tree. A restore would give the tree a separate object. Checks all processes
-/// that criu sees and may compare by kcmp(2).
+/// memory and code that criu uses in the tree. A restore would give the tree separate objects. Checks all processes
+/// that criu can find and compare by kcmp(2).
 void refuseSharedOutside(FrozenTree& tree, std::span<const Shared> shared) {
     const auto own = static_cast<int>(::getpid());
     for (const int number : kernel::ProcDir().processes()) {
@@ -120,8 +120,8 @@ void refuseUnsupported(FrozenTree& tree, const model::Options& options, task::La
             task::refusePortRights(thread.tracee);
     }
     requireBirths(tree);
-    // Signal handlers need no check: CLONE_SIGHAND requires CLONE_VM (copy_process(), kernel/fork.c), and execve(2)
-    // unshares both (begin_new_exec(), fs/exec.c).
+    // Needs no check of signal handlers, because processes share these only with their memory. CLONE_SIGHAND requires
+    // CLONE_VM (copy_process(), kernel/fork.c), and execve(2) unshares both (begin_new_exec(), fs/exec.c).
     std::array shared{
         Shared{kernel::Sharing(tree.livingPids(), KcmpType::Vm), "memory"},
         Shared{kernel::Sharing(findUnsharedThreads(tree, options, log), KcmpType::Fs), "working directory (CLONE_FS)"},
@@ -132,7 +132,8 @@ void refuseUnsupported(FrozenTree& tree, const model::Options& options, task::La
 }
 
 void refuseNestedDevices(FrozenTree& tree, const device::DumpDevices& devices) {
-    // Device drivers know a process by its pid in the innermost pid namespace, which isn't the pid that criu uses.
+    // Device drivers identify a process by its pid in the innermost pid namespace, but criu uses its pid in another pid
+    // namespace.
     if (tree.pids().nested().empty())
         return;
     std::string_view name = devices.used().empty() ? std::string_view() : devices.used().front();

@@ -14,13 +14,14 @@ class DumpDevices;
 
 namespace criu::engine {
 
-/// Throws Error if criu can't dump a process. The message has the process, the reason, and what the user can do. Sets
+/// Throws Error if criu can't dump a process. The message names the process, the reason, and a remedy. Sets
 /// FrozenTask::compat, FrozenTask::labels and FrozenTask::objects. Changes nothing in the tree. `module`: security
 /// module whose labels this kernel shows (task::labelModule()).
 void refuseUnsupported(FrozenTree& tree, const model::Options& options, task::LabelModule module, Log& log);
 
-/// Refuses a tree that has nested pid namespaces and uses devices. Throws Error. Call it whenever criu knows more about
-/// devices: before the checkpoint of devices, after the dump of open files, and after plugins have dumped their files.
+/// Refuses a tree that has nested pid namespaces and uses devices. Throws Error. Call it each time after criu may have
+/// found more devices: before the checkpoint of devices, after the dump of open files, and after plugins have dumped
+/// their files.
 void refuseNestedDevices(FrozenTree& tree, const device::DumpDevices& devices);
 
 }  // namespace criu::engine

@@ -9,7 +9,7 @@ namespace criu::engine {
 
 struct Run;
 
-/// With --auto-dedup, frees those pages of parent images that the new dump also contains. Call it after the dump has
+/// With --auto-dedup, frees a page in parent images if the new dump also contains this page. Call it after the dump has
 /// succeeded, so that a failed dump leaves its parent images unchanged. Only warns of a failure.
 void dedupParents(const ImageDir& images, Run& run) noexcept;
 

@@ -7,8 +7,8 @@ namespace criu::engine {
 
 struct Run;
 
-/// Opens the images directory to which a dump or page server writes, and its parent images (--prev-images-dir). Takes
-/// over Run::imagesDir. Throws Error.
+/// Opens the images directory to which a dump or page server writes, and opens its parent images (--prev-images-dir).
+/// Takes the descriptor Run::imagesDir. Throws Error.
 [[nodiscard]] ImageDir openDumpImages(Run& run);
 
 }  // namespace criu::engine

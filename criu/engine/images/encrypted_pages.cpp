@@ -26,7 +26,7 @@ namespace {
 using memory::PageMessage;
 
 constexpr std::size_t kPagesKeySize = DumpKey::kKeptSize;
-/// Number of bytes of the pages key and the hash of recipients.
+/// Size in bytes of the first two parts of a keys message: the pages key and the hash of recipients.
 constexpr std::size_t kOwnKeysSize = kPagesKeySize + crypto::kHashSize;
 
 crypto::SecretBytes receiveKeys(memory::PageConnection& sender, const PageMessage& message) {
@@ -39,11 +39,11 @@ crypto::SecretBytes receiveKeys(memory::PageConnection& sender, const PageMessag
 }
 
 /// Decrypts the records of the parent pages into a spool, and sets `id` to the id of their encryption. Returns nothing
-/// if the images directory has no parent pages, or has pages of another dump.
+/// if the images directory has no parent pages, or has pages of a dump other than the parent.
 std::optional<ImageDir> openParentImages(Run& run, ImageDir& place, std::span<const std::byte> keys,
                                          std::optional<EncryptedId>& id) {
     if (place.parent() == nullptr) {
-        place.unlinkParent();  // removes the parent link of an earlier dump, because a restore would refuse it
+        place.unlinkParent();  // link of an earlier dump, which a restore would refuse here
         return std::nullopt;
     }
     const ImageDir& earlier = *place.parent();

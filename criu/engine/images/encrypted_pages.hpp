@@ -14,8 +14,8 @@ struct PageMessage;
 }  // namespace criu::memory
 
 /// Encryption of pages at a page server, for an encrypted dump (memory::PageCommand::Encrypt). The sender makes the
-/// key, so that a restore can check that the pages belong to the dump. The server encrypts the key for the recipients
-/// and stores it beside the pages.
+/// key: a restore, which knows the sender's key, can then check that the pages belong to the dump. The server encrypts
+/// the key for the recipients and stores it beside the pages.
 namespace criu::engine {
 
 struct Run;
@@ -26,7 +26,7 @@ struct Run;
                                                                  std::span<const crypto::PublicKey> recipients,
                                                                  const crypto::SecretBytes* earlierPages);
 
-/// Stores the encrypted pages of one sender in the images directory of a page server.
+/// Encrypted pages of one sender in the images directory of a page server.
 class EncryptedStore {
 public:
     /// Receives the keys that follow `message`. Removes images of an earlier dump. Removes the parent link if the
@@ -34,8 +34,8 @@ public:
     /// images.
     EncryptedStore(Run& run, ImageDir& place, memory::PageConnection& sender, const memory::PageMessage& message);
 
-    /// Returns the spool to which the page server writes the sender's pages. Its parent images, if any, are those on
-    /// which the pages build.
+    /// Returns the spool to which the page server writes the sender's pages. If the pages build on parent images, the
+    /// spool has these as its parent images.
     [[nodiscard]] const ImageDir& images() const noexcept { return spool_; }
 
     /// Encrypts the images and writes them to the images directory. Without this call, the directory gets no images.

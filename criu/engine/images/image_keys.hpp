@@ -23,7 +23,8 @@ struct ImageKeys {
     /// Reads the keys that this command uses. Throws Error.
     ImageKeys(options::Command command, const model::Options& options, StopRequest& stop);
 
-    /// Locks the signing key in memory (mlock(2)). A child must call it again, because it doesn't inherit memory locks.
+    /// Locks the signing key in memory (mlock(2)). A child must lock it again, because a child doesn't inherit memory
+    /// locks.
     void lock() const noexcept;
 
     std::vector<crypto::PublicKey> recipients;  ///< keys of --encrypt; if empty, criu doesn't encrypt images

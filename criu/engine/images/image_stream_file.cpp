@@ -34,7 +34,8 @@ const std::optional<std::string>* namedFor(Command command, const model::Options
     }
 }
 
-/// Returns a duplicate of the standard stream with number `standard`, and replaces the stream by `instead`.
+/// Returns a duplicate of the standard stream with descriptor number `standard`. Then makes this number refer to the
+/// file `instead`.
 UniqueFd takeStandard(int standard, const UniqueFd& instead) {
     UniqueFd taken(sys(::fcntl(standard, F_DUPFD_CLOEXEC, 3), "take over standard stream {}", standard));
     sys(::dup2(instead.get(), standard), "replace standard stream {}", standard);
@@ -97,13 +98,13 @@ void ImageStreamFile::openNamed(const std::string& value, bool toWrite, StopRequ
 
 void ImageStreamFile::openPath(const std::string& path, bool toWrite, StopRequest& stop) {
     if (!toWrite) {
-        // With O_NONBLOCK, open(2) of a fifo doesn't wait for a writer. Later reads wait for the writer.
+        // With O_NONBLOCK, open(2) of a fifo doesn't wait for a writer. Later reads of the stream do.
         fd_.reset(sys(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC), "open {}", path));
         return;
     }
     struct stat there {};
     if (::lstat(path.c_str(), &there) != 0 || S_ISREG(there.st_mode))
-        createFile(path, path.substr(path.rfind('/') + 1));  // without a slash, npos + 1 is 0
+        createFile(path, path.substr(path.rfind('/') + 1));  // without a slash, rfind() returns npos, and npos + 1 is 0
     else
         fd_ = openForReader(path, stop, patience_);
 }

@@ -19,19 +19,20 @@ struct Options;
 namespace criu::engine {
 
 /// File or descriptor of --stream-to or --stream-from. The option names a path, a descriptor number, or "-" for
-/// standard output or input. Without keep(), the destructor removes a file that the constructor created, because an
-/// incomplete stream can't be restored.
+/// standard output or input. If the constructor created a file, the destructor removes it unless keep() was called,
+/// because an incomplete stream can't be restored.
 class ImageStreamFile {
 public:
     ImageStreamFile() = default;
-    /// Opens the stream that the options name for this command, if they name one. Replaces a used standard stream, so
-    /// that programs that criu starts don't write to it. Waits until a fifo of --stream-to has a reader. Throws Error.
+    /// Opens the stream if the options name one for this command. If this is a standard stream, replaces the standard
+    /// stream, so that programs that criu starts don't write into the stream. Waits until a fifo of --stream-to has a
+    /// reader. Throws Error.
     ImageStreamFile(options::Command command, const model::Options& options, StopRequest& stop);
     ~ImageStreamFile();
     ImageStreamFile(const ImageStreamFile&) = delete;
     ImageStreamFile& operator=(const ImageStreamFile&) = delete;
 
-    /// Moves the descriptor of the stream to the caller; an invalid descriptor without a stream.
+    /// Moves the descriptor of the stream to the caller. Returns an invalid descriptor if the options name no stream.
     [[nodiscard]] UniqueFd take() noexcept { return std::move(fd_); }
     /// Returns the name of the stream for messages.
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
@@ -49,7 +50,7 @@ private:
     UniqueFd fd_;
     std::string name_;
     std::chrono::seconds patience_{0};
-    UniqueFd made_;  ///< directory of the created file; invalid if the destructor removes no file
+    UniqueFd made_;  ///< directory of the file that the destructor removes; invalid if it removes none
     std::string madeName_;
     Inode inode_;
 };

@@ -35,8 +35,8 @@
 namespace criu::engine {
 namespace {
 
-/// Returns true if the directory's path still leads to the directory. Returns false for a directory that was unmounted
-/// or removed, or that is in another mount namespace.
+/// Returns true if the path of the directory still leads to this directory. Returns false if the directory was
+/// unmounted or removed, or is in a different mount namespace.
 bool isReachable(const ImageDir& directory) {
     const std::string link = fmt::format("/proc/self/fd/{}", directory.fd());
     std::array<char, PATH_MAX> path{};
@@ -89,7 +89,8 @@ void OutgoingImages::complete(Run& run) {
     }
     if (run.keys.signer)
         signImages(directory(), *run.keys.signer, signedParent_, [&run] { run.stop.throwIfRequested(); });
-    // Checks the path, because no system call fails in an unmounted file system, and its files are lost when criu ends.
+    // Checks the path explicitly: if the file system was unmounted, system calls still succeed, but the kernel discards
+    // the files when criu ends.
     if (reachable_ && !isReachable(directory()))
         fail("image directory {}: it was unmounted or removed while criu wrote images, so the images would be lost",
              directory().name());
@@ -125,8 +126,8 @@ OutgoingImages openOutgoing(Run& run, WpTrackerLink* tracking) {
     std::shared_ptr<crypto::SecretBytes> kept;
     std::shared_ptr<crypto::SecretBytes> forServer;
     if (encrypted) {
-        // With --page-server, only pages have parent images, which are at the page server. So the other images have no
-        // parent id.
+        // With --page-server, parent images are at the page server and consist only of pages. The images that aren't
+        // pages therefore have no parent id.
         auto key = std::make_unique<const DumpKey>(
             EncryptionLinks{options.pageServer ? std::nullopt : parent.id, options.pageServer, tracking != nullptr});
         if (tracking != nullptr)

@@ -43,14 +43,14 @@ struct OutgoingImages {
     /// Sends all images to the outlet, and signs them. Returns when they have arrived. Throws Error, also if the images
     /// directory was unmounted or removed during the dump.
     void complete(Run& run);
-    /// Removes the inventory after a failed dump, so that a restore doesn't take the images for complete ones. Throws
-    /// Error.
+    /// Removes the inventory after a failed dump, so that no restore takes the images for complete ones. Throws Error.
     void revoke(const Run& run);
 
-    /// Moves the key to the caller with which the next dump reads these encrypted images (keptKey()).
+    /// Moves to the caller the key with which the next dump reads these encrypted images (keptKey()).
     [[nodiscard]] std::shared_ptr<crypto::SecretBytes> takeKey() noexcept;
 
-    std::unique_ptr<ImageDir> place;      ///< images directory; null if it is `images`
+    /// Images directory, if `images` is a spool; null if `images` is the images directory itself.
+    std::unique_ptr<ImageDir> place;
     std::unique_ptr<ImageOutlet> outlet;  ///< destination of the images; null if they stay in `images`
     ImageDir images;
     std::shared_ptr<crypto::SecretBytes> serverKeys;  ///< keys for a page server that encrypts pages (sendKeys())
@@ -61,31 +61,32 @@ private:
 
     [[nodiscard]] const ImageDir& directory() const noexcept { return place ? *place : images; }
 
-    bool reachable_;  ///< true if the path of the images directory led to it at the start
+    bool reachable_;  ///< true if the path of the images directory led to this directory at the start of the dump
 };
 
-/// Opens the images of a dump or pre-dump, in the images directory or with the outlet that the options name (--stream,
-/// --stream-to, --encrypt). Throws Error. `tracking`: WP tracker daemon, which has the key of encrypted parent images;
-/// may be null.
+/// Opens the images of a dump or pre-dump. The images are in the images directory, or have an outlet that the options
+/// name (--stream, --stream-to, --encrypt). Throws Error. `tracking`: WP tracker daemon, which has the key of encrypted
+/// parent images; may be null.
 [[nodiscard]] OutgoingImages openOutgoing(Run& run, WpTrackerLink* tracking = nullptr);
 
-/// Images that a restore reads, and their supply.
+/// Images that a restore reads, and the supply from which they come.
 struct IncomingImages {
     IncomingImages(ImageDir found, std::unique_ptr<StreamerSupply> from, std::optional<ImageDir> place);
     ~IncomingImages();
     IncomingImages(const IncomingImages&) = delete;
     IncomingImages& operator=(const IncomingImages&) = delete;
 
-    /// Moves all descriptors of the images to other numbers by `mover`.
+    /// Moves all descriptors of the images to other numbers. `mover`: moves one descriptor.
     void move(const std::function<UniqueFd(UniqueFd)>& mover);
     /// Closes the connection to the image streamer, and empties spools. With lazy pages, criu may run as long as the
-    /// restored processes, and full spools would occupy memory for that time.
+    /// restored processes, and full spools would occupy memory all this time.
     void dismiss() noexcept;
     /// Returns the descriptor of the images directory that the user named.
     [[nodiscard]] int placeFd() const noexcept { return place ? place->fd() : images.fd(); }
 
-    std::optional<ImageDir> place;           ///< images directory; empty if it is `images`
-    std::unique_ptr<StreamerSupply> supply;  ///< source of images that haven't arrived; null if all have arrived
+    /// Images directory, if `images` is a spool; empty if `images` is the images directory itself.
+    std::optional<ImageDir> place;
+    std::unique_ptr<StreamerSupply> supply;  ///< supply of images that haven't arrived; null if all have arrived
     ImageDir images;
 };
 
@@ -94,7 +95,7 @@ struct IncomingImages {
 [[nodiscard]] IncomingImages openIncoming(Run& run);
 
 /// Returns true if a restore frees pages in images after it has read them: with --auto-dedup, or if the images are in a
-/// spool, which only this restore reads.
+/// spool, because only this restore reads a spool.
 [[nodiscard]] bool freesWhatIsRead(const model::Options& options) noexcept;
 
 }  // namespace criu::engine

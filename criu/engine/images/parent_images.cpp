@@ -22,13 +22,13 @@
 namespace criu::engine {
 namespace {
 
-/// Number of bytes of each of the two keys in a kept key. A kept key consists of the key of records, the key of the
-/// page server's records, and the hash of recipients.
+/// Size in bytes of one of the two keys in a kept key. A kept key consists of the key of records, the key of the page
+/// server's records, and the hash of recipients.
 constexpr std::size_t kKey = DumpKey::kKeptSize;
 static_assert(kImagesKeySize == 2 * kKey + crypto::kHashSize);
 
-/// Verifies the signature of parent images, and copies their records to `copy`. The signature must be by the key that
-/// signs this dump.
+/// Verifies the signature of parent images, and copies their records to `copy`. Throws Error if another key than the
+/// key of this dump has signed them.
 SignedParent copySigned(Run& run, const ImageDir& images, const ImageDir& copy) {
     const ErrorContext context([] { return "what signed images build on"; });
     const Signers own{{crypto::X509().signerOfSecret(run.keys.signer->key.bytes())}, {}, {}};
@@ -73,7 +73,7 @@ SignedParent takePlainParent(Run& run, ImageDir& images) {
     if (!run.keys.signer)
         return std::nullopt;
     if (images.parent() == nullptr) {
-        images.unlinkParent();  // removes the parent link of an earlier dump, because a restore would refuse it
+        images.unlinkParent();  // link of an earlier dump, which a restore would refuse here
         return std::nullopt;
     }
     ImageDir records = makeSpool(run.options.streamMemory, images.parent()->name());
@@ -84,7 +84,7 @@ SignedParent takePlainParent(Run& run, ImageDir& images) {
 
 EncryptedParent takeEncryptedParent(Run& run, ImageDir& place, WpTrackerLink* tracking) {
     if (!run.options.previousImages) {
-        place.unlinkParent();  // removes the parent link of an earlier dump, because a restore would refuse it
+        place.unlinkParent();  // link of an earlier dump, which a restore would refuse here
         return {};
     }
     linkParentImages(run, place);
@@ -107,7 +107,8 @@ EncryptedParent takeEncryptedParent(Run& run, ImageDir& place, WpTrackerLink* tr
             "of its images",
             earlier.name());
     EncryptedParent parent;
-    // Uses the verified copy of the records, so that signature and key belong to the same images.
+    // Reads only the verified copy of the records, so that the signature and the encryption key surely belong to the
+    // same images.
     std::optional<ImageDir> copy;
     if (run.keys.signer) {
         copy = makeSpool(run.options.streamMemory, earlier.name());

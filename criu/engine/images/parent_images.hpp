@@ -27,18 +27,19 @@ struct EncryptedParent {
 /// Creates the symbolic link to the parent images (--prev-images-dir), and opens these images. Throws Error.
 void linkParentImages(Run& run, ImageDir& images);
 
-/// Opens the parent images of a dump that isn't encrypted. For a signed dump, the parent images must be signed with the
-/// same key, and the function returns their SignedId. Copies their records to a spool before the dump reads them, so
-/// that it uses only verified content. Throws Error.
+/// Opens the parent images of a dump that isn't encrypted. If the dump is signed, the same key must have signed the
+/// parent images, and the function returns their SignedId. Copies their records to a spool and verifies this copy; the
+/// dump reads only the copy. Throws Error.
 [[nodiscard]] SignedParent takePlainParent(Run& run, ImageDir& images);
 
-/// Opens the parent images of an encrypted dump. The parent images must be encrypted for the same recipients. For a
-/// signed dump, they must also be signed with the same key. Without the right key, warns, and the dump has no parent
-/// images. Throws Error. `tracking`: WP tracker daemon, which has the key of their records; null if it doesn't exist.
+/// Opens the parent images of an encrypted dump. The parent images must be encrypted for the same recipients. If the
+/// dump is signed, the same key must have signed the parent images. If the key to decrypt them is missing, warns and
+/// returns no parent images. Throws Error. `tracking`: WP tracker daemon, which has the key of their records; null if
+/// no daemon exists.
 [[nodiscard]] EncryptedParent takeEncryptedParent(Run& run, ImageDir& place, WpTrackerLink* tracking);
 
-/// Returns the key that the WP tracker daemon keeps of a dump for the next dump. It decrypts records, but not pages.
-/// `key`: dump key with encryption links.
+/// Returns the key that the WP tracker daemon keeps for the next dump. This key decrypts the records of this dump, but
+/// not the pages. `key`: key of this dump, with encryption links.
 [[nodiscard]] std::shared_ptr<crypto::SecretBytes> keptKey(const DumpKey& key,
                                                            std::span<const crypto::PublicKey> recipients);
 

@@ -18,7 +18,7 @@ namespace criu::engine {
 namespace {
 
 /// Throws Error if trusted signers haven't signed the images and all their parent images. With `copies`, returns copies
-/// of all images in spools. No process can change a copy between verification and use.
+/// of all images in spools; no process can change a copy between verification and use.
 std::vector<ImageDir> requireSignedChain(Run& run, ImageDir& images, bool copies) {
     run.log.stage("signature");
     images.openParents();
@@ -48,7 +48,7 @@ bool verifiesSignature(Run& run, const ImageDir& images) {
     return !run.keys.signers.empty();
 }
 
-/// Makes each directory the parent of the directory before it in the list. Returns the first directory.
+/// Makes each directory in the list the parent of the directory before it. Returns the first directory.
 ImageDir joined(std::vector<ImageDir> chain) {
     for (; chain.size() > 1; chain.pop_back())
         chain[chain.size() - 2].adoptParent(std::move(chain.back()));
@@ -58,9 +58,9 @@ ImageDir joined(std::vector<ImageDir> chain) {
 /// Directory of encrypted images with its keys.
 struct Link {
     const ImageDir& images;
-    /// Key of the dump's images; null if the restore needs only the pages of a page server.
+    /// Key of the dump's images. Null if the restore needs only pages that a page server has stored here.
     std::unique_ptr<const DumpKey> dump;
-    std::unique_ptr<const DumpKey> pages;  ///< key of the pages of a page server; null without such pages
+    std::unique_ptr<const DumpKey> pages;  ///< key of pages that a page server has stored; null without such pages
 
     /// Returns the key to which the encryption link of the next dump refers.
     [[nodiscard]] const DumpKey& key() const noexcept { return pages ? *pages : *dump; }
@@ -71,8 +71,8 @@ bool hasPagesOnly(const ImageDir& images) {
     return images.exists(kPagesSet.head) && !images.exists(kDumpSet.head);
 }
 
-/// Opens the keys of one directory. `first`: true for the youngest images of the chain. `apart`: true if the restore
-/// needs only pages of a page server in this directory.
+/// Opens the keys of one directory. `first`: true for the images that the user restores, false for parent images.
+/// `apart`: true if the restore needs only pages that a page server has stored in this directory.
 Link openLink(const ImageDir& images, std::span<const crypto::SecretKey> identities, bool first, bool apart) {
     Link link{images, nullptr, nullptr};
     if (!areEncrypted(images))
@@ -88,8 +88,8 @@ Link openLink(const ImageDir& images, std::span<const crypto::SecretKey> identit
     return link;
 }
 
-/// Opens the keys of encrypted images and of their parent images. Throws Error if parent images aren't those to which
-/// the encryption link of the next images refers.
+/// Opens the keys of encrypted images and of their parent images. Throws Error if the encryption link of some images
+/// doesn't match their parent images.
 std::vector<Link> openChain(const ImageDir& images, std::span<const crypto::SecretKey> identities) {
     std::vector<Link> chain;
     for (const ImageDir* each = &images; each != nullptr; each = each->parent()) {
@@ -107,7 +107,7 @@ std::vector<Link> openChain(const ImageDir& images, std::span<const crypto::Secr
     return chain;
 }
 
-/// Decrypts the images of one directory into the directory `into`. With a null `into`, only verifies them.
+/// Decrypts the images of one directory into the directory `into`. If `into` is null, only verifies them.
 DecryptedAmounts decryptLink(Run& run, const Link& link, const ImageDir* into) {
     DecryptedAmounts all;
     const auto add = [&](const DumpKey& key, const EncryptedSet& set) {
@@ -123,8 +123,8 @@ DecryptedAmounts decryptLink(Run& run, const Link& link, const ImageDir* into) {
     return all;
 }
 
-/// Opens the keys of images and their parent images; returns an empty list if they aren't encrypted. Erases the user's
-/// secret keys from memory.
+/// Opens the keys of encrypted images and their parent images, then erases the user's secret keys from memory. Returns
+/// an empty list if the images aren't encrypted.
 std::vector<Link> chainOf(Run& run, ImageDir& images) {
     const std::vector<crypto::SecretKey> identities = std::exchange(run.keys.identities, {});
     images.openParents();

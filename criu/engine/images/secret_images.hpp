@@ -20,8 +20,8 @@ struct Run;
 /// secret keys, so that no child process gets a copy of them. Throws Error.
 [[nodiscard]] std::optional<ImageDir> decrypted(Run& run, ImageDir& images);
 
-/// Verifies signature and encryption of images and their parent images with the user's keys. Returns a line for each
-/// directory; none for images without signature and encryption. Throws Error, also for a missing key.
+/// Verifies signature and encryption of images and their parent images with the user's keys. Returns one line of text
+/// for each directory; no line for images without signature and encryption. Throws Error, also for a missing key.
 [[nodiscard]] std::vector<std::string> verifySecrecy(Run& run, ImageDir& images);
 
 }  // namespace criu::engine

@@ -40,13 +40,13 @@ void requireLabels(const RestoreImages& content, const Run& run) {
             }
 }
 
-/// Clears the root's parent-death signal if criu, the root's parent, ends before the root. When criu ends, the kernel
-/// would send the signal and kill the root (forget_original_parent(), kernel/exit.c).
+/// Clears the root's parent-death signal if the root's parent is criu and criu ends before the root. At criu's end, the
+/// kernel would send this signal and kill the root (forget_original_parent(), kernel/exit.c).
 void clearRootDeathSignal(const model::ProcessTree& tree, const Run& run) {
     const model::Options& options = run.options;
     const bool criuEnds = (options.detached || options.finalState == model::FinalState::Stopped) &&
                           options.execCommand.empty() && !options.restoreSibling;
-    // with a namespace init, the root's parent is this init, which doesn't end before the root
+    // with a namespace init, the root's parent isn't criu but this init, which doesn't end before the root
     const bool hasInit = options.newPidNamespace && tree.root().pid != TreePid(1);
     if (!criuEnds || hasInit || !tree.root().alive())
         return;
@@ -75,7 +75,7 @@ model::ShellJobSession shellJobSession(const RestoreImages& content, const model
 
 }  // namespace
 
-/// Throws Error for images of processes with uprobes, if the user hasn't confirmed by --allow-uprobes that the probes
+/// Throws Error for images of processes with uprobes, unless the user has confirmed by --allow-uprobes that the probes
 /// will be set again.
 static void requireUprobes(const RestoreImages& content, const ImageDir& images, const model::Options& options) {
     const InventoryEntry& inventory = **content.inventory;
@@ -131,7 +131,7 @@ model::NetworkLock lockMethod(const RestoreImages& content, const model::Options
         throw error;
     }
     if (inventory.has_network_lock_method == 0)
-        return model::NetworkLock::Iptables;  // images from before CRIU had other methods
+        return model::NetworkLock::Iptables;  // images from a time when CRIU had only this method
     return sockets::networkLockMethod(inventory.network_lock_method);
 }
 

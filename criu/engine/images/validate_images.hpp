@@ -27,10 +27,11 @@ struct Run;
 /// tree that this machine can't run, and for a tree that the client may not restore.
 RestoreImages readValidatedImages(ImageDir& images, const memory::PageSources& pages, const Run& run);
 
-/// Makes the birth plan. Warns of processes that get another thread as parent than in the dump.
+/// Makes the birth plan. Warns of each process whose kernel parent will be a different thread of the parent process
+/// than in the dump.
 [[nodiscard]] model::BirthPlan planBirths(const RestoreImages& content, const model::Options& options, Log& log);
 
-/// Returns the method by which the dump locked TCP connections. Throws Error if the options forbid to restore
+/// Returns the method by which the dump locked TCP connections. Throws Error if the options forbid the restore of
 /// connections.
 [[nodiscard]] model::NetworkLock lockMethod(const RestoreImages& content, const model::Options& options);
 

@@ -31,14 +31,15 @@ UniqueFd makeLazySocket(int type) {
     return UniqueFd(sys(::socket(AF_UNIX, type | SOCK_CLOEXEC, 0), "make a socket"));
 }
 
-/// Connects to the name in the current directory. Returns 0, or the errno after a failure.
+/// Connects to the daemon's socket file in the current directory. Returns 0, or the errno after a failure.
 int connectTo(const UniqueFd& socket) noexcept {
     const sockaddr_un name = address();
     return ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&name), sizeof(name)) == 0 ? 0 : errno;
 }
 
-/// Returns true if a daemon listens on the name in the current directory. Connects by a datagram socket: the kernel
-/// returns EPROTOTYPE if a packet socket listens. The daemon would take a connection of a packet socket for a restore.
+/// Returns true if a daemon listens on the socket file in the current directory. Tries to connect by a datagram socket:
+/// the kernel returns EPROTOTYPE if a packet socket listens. A connection by a packet socket would succeed, and the
+/// daemon would treat it as a restore.
 bool isListening() {
     const int code = connectTo(makeLazySocket(SOCK_DGRAM));
     return code == 0 || code == EPROTOTYPE;
@@ -67,9 +68,11 @@ void requireOwnUser(int socket) {
 
 LazyLink LazyLink::connect() {
     UniqueFd socket = makeLazySocket(SOCK_SEQPACKET);
-    // Connects without blocking, because a stopped daemon doesn't accept the connection.
+    // Connects without blocking: connect(2) to a stopped daemon could wait forever, because this daemon doesn't accept
+    // connections.
     sys(::fcntl(socket.get(), F_SETFL, O_NONBLOCK), "have {} not wait", kName);
-    // Tries several times, because a new daemon creates the name some time before it calls listen(2).
+    // Pause in microseconds between several attempts: a new daemon creates the socket file some time before it calls
+    // listen(2).
     constexpr useconds_t kPause = 20'000;
     int attempts = 25;
     int code = 0;
@@ -117,7 +120,8 @@ LazyListener::LazyListener()
         removeName();
     }
     const sockaddr_un name = address();
-    // bind(2) creates the socket file with the mode of the socket's inode minus the umask.
+    // bind(2) creates the socket file with the mode of the socket's inode, reduced by the umask. So this sets the
+    // inode's mode first.
     sys(::fchmod(socket_.get(), 0600), "set its mode");
     sys(::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&name), sizeof(name)), "bind");
     sys(::fstatat(directory_.get(), kName, &there, AT_SYMLINK_NOFOLLOW), "stat it");

@@ -10,30 +10,31 @@
 #include "criu/engine/fwd.hpp"
 
 /// Connection between `criu restore --lazy-pages` and `criu lazy-pages`, by a socket in their common work directory.
-/// The socket is a packet socket, so that the kernel refuses connections with CRIU 4.2. CRIU 4.2 uses a stream socket
-/// with the same name, but counts other pages as lazy.
+/// The socket is a packet socket: CRIU 4.2 uses a stream socket with the same name, so the kernel refuses connections
+/// between both. Such connections would fail, because CRIU 4.2 counts other pages as lazy.
 namespace criu::engine {
 
-/// Message between a restore and a daemon; one packet.
+/// Message between a restore and a daemon, sent as one packet.
 struct LazyMessage {
     enum class Kind : std::uint32_t {
-        Memory,   ///< restore: userfaultfd of a process
-        Process,  ///< restore: pidfd of the same process
-        Whole,    ///< restore: pidfd of a process that has all its pages; not sent to a shared-pages daemon
-        Begin,    ///< restore: all processes were sent; the daemon replies with Ready
-        Ready,    ///< daemon: serves faults now
-        Done,     ///< restore: the processes run
-        File,     ///< shared-pages daemon: first message, with the file that clones map
+        Memory,   ///< restore to daemon: userfaultfd of a process
+        Process,  ///< restore to daemon: pidfd of the process in the last message Memory
+        Whole,    ///< restore to daemon: pidfd of a process that has all its pages; not sent to a shared-pages daemon
+        Begin,    ///< restore to daemon: all processes were sent; the daemon replies with Ready
+        Ready,    ///< daemon to restore: the daemon serves faults now
+        Done,     ///< restore to daemon: the processes run
+        File,     ///< shared-pages daemon to restore: first message, with the shared-pages file
     };
     Kind kind{};
     std::int32_t inside = 0;   ///< TreePid of the process
     std::int32_t outside = 0;  ///< HostPid of the process
 };
 
-/// Throws Error if the peer has another uid, because the peer receives or sends descriptors of processes.
+/// Throws Error if the peer has a different uid. Needed because the ends send each other descriptors that give access
+/// to processes.
 void requireOwnUser(int socket);
 
-/// One end of the connection.
+/// One end of the connection between a restore and a daemon.
 class LazyLink {
 public:
     /// Connects in a restore. Throws Error if no daemon listens in the current directory.
@@ -48,7 +49,8 @@ public:
     /// Waits for a message. Returns nothing if the peer has closed the connection. Throws Error, also when `stop` is
     /// requested.
     [[nodiscard]] std::optional<LazyMessage> receive(UniqueFd& fd, StopRequest& stop);
-    /// Waits in the daemon for the message Done. Throws Error if the restore ends without this message.
+    /// Waits in the daemon until the restore sends the message Done. Throws Error if the restore ends without this
+    /// message.
     void receiveDone(StopRequest& stop);
 
 private:
@@ -64,10 +66,11 @@ public:
     LazyListener(LazyListener&&) noexcept = default;
     LazyListener& operator=(LazyListener&&) = delete;
 
-    /// Waits for the connection of a restore, and removes the name. Throws Error, also when `stop` is requested.
+    /// Waits for the connection of a restore, and then removes the socket file. Throws Error, also when `stop` is
+    /// requested.
     [[nodiscard]] LazyLink accept(StopRequest& stop);
 
-    /// Closes the socket without removing its name, because another process uses it.
+    /// Closes the socket without removing the socket file, because another process still uses the file.
     void leave() noexcept { socket_.reset(); }
 
 private:

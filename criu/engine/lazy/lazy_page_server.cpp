@@ -21,8 +21,8 @@ namespace {
 using memory::PageCommand;
 using memory::PageMessage;
 
-/// Maximum size of a reply in bytes, which CRIU 4.2 never exceeds in its requests. A client that requests more gets the
-/// first part, and must request the rest again.
+/// Maximum size of a reply in bytes; CRIU 4.2 never requests more. A client that requests more gets the first part, and
+/// must request the remaining part again.
 constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 20;
 
 class FrozenPages final : public memory::PageSupplier {
@@ -110,7 +110,7 @@ void servePageRequests(memory::PageConnection& client, memory::PageSupplier& pag
         }
         const std::int32_t done = 0;
         client.send(std::as_bytes(std::span(&done, 1)));
-        // Lets the client close first: the kernel keeps the port of the side that closes first in TIME_WAIT.
+        // Lets the client close first: the side that closes first keeps the port in TIME_WAIT.
         if (std::byte more{}; !reused && client.receive(std::span(&more, 1)))
             fail("the other side goes on after the end");
         return;

@@ -6,10 +6,11 @@
 namespace criu::engine {
 
 /// Serves requests for pages in the protocol of CRIU 4.2, until the client sends the last message. Throws Error, also
-/// if the client closes the connection before. `reused`: true if the caller uses the connection afterwards.
+/// if the client closes the connection before this message. `reused`: true if the caller still uses the connection
+/// afterwards.
 void servePageRequests(memory::PageConnection& client, memory::PageSupplier& pages, bool reused);
 
-/// Serves pages of a frozen tree that its dump (--lazy-pages) has not stored.
+/// Serves the lazy pages of a frozen tree, which its dump (--lazy-pages) hasn't stored.
 void serveFrozenPages(memory::PageConnection& client, FrozenTree& tree, bool reused);
 
 /// Serves pages of processes from a directory of images and its parents.

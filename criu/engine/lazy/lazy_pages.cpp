@@ -34,7 +34,7 @@
 namespace criu::engine {
 namespace {
 
-/// Returns the lazy page map of a process: all pages that the restore hasn't filled.
+/// Returns the lazy page map of a process, with all pages that the restore hasn't filled.
 memory::LazyPageMap lazyPagesOf(const model::Task& task, const memory::PageSource& source) {
     memory::LazyPageMap pages;
     const memory::LazyAreas areas = lazyAreasOf(task);
@@ -54,7 +54,8 @@ struct Completion {
     bool forget = false;      ///< true if all descendants of the process also have their pages
 };
 
-/// The worker process, which supplies pages. If it fails, it logs the error and kills the restored processes.
+/// The worker process of the daemon, which supplies pages. If it fails, it logs the error and kills the restored
+/// processes.
 class Worker {
 public:
     Worker(Run& run, ImageDir& images, LazyLink link, LazyProcesses& processes, const UniqueFd& watcher)
@@ -69,7 +70,8 @@ public:
         LazySupply supply(run_.stop, run_.log);
         for (LazyProcess& process : processes_.all())
             if (process.memory)
-                add(process, content, remote ? &*remote : nullptr, supply);  // only supply.run() calls the callbacks
+                // `content` and `remote` outlive the callbacks, because only supply.run() calls them.
+                add(process, content, remote ? &*remote : nullptr, supply);
             else
                 complete_.push_back(process.inside);
         if (!remote)
@@ -127,8 +129,8 @@ private:
     LazyLink link_;
     LazyProcesses& processes_;
     const UniqueFd& watcher_;
-    /// Processes that have all their pages while other processes lack pages. If the daemon fails, it also kills these
-    /// processes, because the dump then resumes the dumped tree.
+    /// Processes that have all their pages while other processes still lack pages. If the daemon fails, it kills these
+    /// processes, too, because the dump then resumes the dumped tree.
     std::vector<TreePid> complete_;
 };
 
@@ -159,7 +161,7 @@ bool takeCompletion(const UniqueFd& reports, LazyProcesses& processes) {
     return true;
 }
 
-/// Waits in the watchdog process for the end of the worker. The watchdog process holds copies of all userfaultfds: when
+/// Waits in the watchdog process for the end of the worker. The watchdog process has copies of all userfaultfds. When
 /// the last descriptor of a userfaultfd is closed, the kernel resolves faults with zeroes.
 int watch(Run& run, pid_t worker, UniqueFd reports, LazyProcesses& processes) {
     const kernel::PidFd process(worker);
@@ -172,7 +174,7 @@ int watch(Run& run, pid_t worker, UniqueFd reports, LazyProcesses& processes) {
         if (events[2].revents != 0 && !takeCompletion(reports, processes))
             reports.reset();
         if (events[1].revents != 0) {
-            (void)process.sendSignal(SIGTERM);  // makes the worker kill the restored processes
+            (void)process.sendSignal(SIGTERM);  // on SIGTERM, the worker kills the restored processes
             passedOn = true;
         }
         int status = 0;
@@ -187,8 +189,8 @@ int watch(Run& run, pid_t worker, UniqueFd reports, LazyProcesses& processes) {
 }
 
 /// Ends a daemon whose processes all have their pages from the beginning. Connects to the waiting dump or page server
-/// and closes the connection. A dump kills its tree on PageCommand::Close, so sends Close only when the restored
-/// processes run.
+/// and closes the connection. Sends PageCommand::Close only when the restored processes run, because a dump then kills
+/// its tree.
 void finishWithoutPages(Run& run, LazyLink& link) {
     std::optional<memory::RemotePages> remote;
     if (run.options.pageServer)
@@ -227,7 +229,8 @@ int serve(Run& run, ImageDir& images, LazyListener listener) {
 }  // namespace
 
 int lazyPages(Run& run) {
-    // Verifies the images before the daemon listens, because a restore that connects has already created resources.
+    // Verifies the images before the daemon listens: a restore that has connected creates resources, and then fails if
+    // the daemon fails.
     IncomingImages incoming = openIncoming(run);
     LazyListener listener;
     if (!run.options.detached)

@@ -15,8 +15,8 @@
 namespace criu::engine {
 namespace {
 
-/// Adds the children of `process` to `known`. A restored process may have created children, which lack the same pages
-/// as their parent.
+/// Adds the children of `process` to `known`. A restored process may have created children, and a child lacks the pages
+/// that its parent lacked.
 void addChildren(pid_t process, std::vector<kernel::PidFd>& known) {
     const kernel::ProcPid dir = kernel::ProcDir().open(process);
     kernel::ProcBuffer buffer;

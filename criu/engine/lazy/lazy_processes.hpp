@@ -10,7 +10,7 @@
 
 namespace criu::engine {
 
-/// Restored process of a daemon.
+/// Restored process that a daemon serves.
 struct LazyProcess {
     TreePid inside;   ///< pid of the process in the images
     UniqueFd memory;  ///< userfaultfd; empty if the process has all its pages
@@ -27,17 +27,17 @@ public:
     [[nodiscard]] bool anyLacksPages() const noexcept;
 
     void add(LazyProcess process) { processes_.push_back(std::move(process)); }
-    /// Removes processes that have ended. Throws Error.
+    /// Removes ended processes from the list. Throws Error.
     void dropEnded();
 
-    /// Closes the userfaultfd of a process that has all its pages, because the kernel would still report faults to an
-    /// open userfaultfd.
+    /// Closes the userfaultfd of a process that has all its pages. As long as the userfaultfd is open, the kernel
+    /// reports faults to it.
     void closeMemory(TreePid inside) noexcept;
-    /// Removes a process. Call it when the process and its descendants have all their pages.
+    /// Removes a process from the list. Call it when the process and its descendants have all their pages.
     void forget(TreePid inside) noexcept;
 
-    /// Kills all processes and their descendants, and logs this. Processes that lack pages would read zeroes. The other
-    /// processes must not run together with the dumped tree, which the dump resumes.
+    /// Kills all processes and their descendants, and logs this. Processes that lack pages would read zeroes. The
+    /// processes that have all pages must not run together with the dumped tree, which the dump resumes.
     void end(Log& log) noexcept;
 
 private:

@@ -8,8 +8,8 @@
 namespace criu::engine {
 namespace {
 
-/// Number of bytes of a job for a page on which a thread has faulted. Jobs for other pages grow by this number of bytes
-/// while no thread faults.
+/// Size in bytes of a job for a page on which a thread has faulted. While no thread faults, each job for waiting pages
+/// is larger than the job before by this size.
 constexpr std::uint64_t kStep = std::uint64_t{64} << 10;
 
 }  // namespace
@@ -49,7 +49,7 @@ std::optional<LazyQueue::Job> LazyQueue::nextWanted() {
         Wanted& wanted = wanted_.front();
         const auto request = wanted.memory->takeAt(wanted.address, kStep);
         if (!request)
-            continue;  // another request contained the page
+            continue;  // an earlier job contained the page
         Job job{std::move(wanted.memory), *request};
         wanted_.pop_front();
         return job;

@@ -13,9 +13,9 @@
 
 namespace criu::engine {
 
-/// Queue of lazy pages that the daemon must supply. Pages on which a thread has faulted come first. Other pages follow,
-/// beginning behind the last fault. Jobs for other pages stay small while faults occur, so that a faulting thread
-/// doesn't wait long.
+/// Queue of lazy pages that the daemon must supply. next() divides it into jobs. Pages on which a thread has faulted
+/// come first. Waiting pages follow, beginning after the most recent fault. Jobs for waiting pages stay small while
+/// faults occur, so that a faulting thread doesn't wait long.
 class LazyQueue {
 public:
     using Memory = std::shared_ptr<memory::LazyMemory>;
@@ -30,7 +30,7 @@ public:
     void add(Memory memory);
     /// Adds a page on which a thread has faulted.
     void want(Memory memory, std::uint64_t address);
-    /// Allows jobs for pages on which no thread has faulted.
+    /// Allows jobs for waiting pages (on which no thread has faulted).
     void startOthers();
     /// Ends the queue: next() then returns no jobs.
     void close() noexcept;
@@ -49,8 +49,8 @@ private:
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<Wanted> wanted_;
-    std::deque<Memory> others_;  ///< memory of all processes; the memory with the latest fault comes first
-    std::uint64_t window_ = 0;   ///< number of bytes of the last job for pages without faults
+    std::deque<Memory> others_;  ///< memory of all processes; the memory with the most recent fault comes first
+    std::uint64_t window_ = 0;   ///< size in bytes of the previous job for waiting pages
     bool othersToo_ = false;     ///< true after startOthers()
     bool closed_ = false;
 };

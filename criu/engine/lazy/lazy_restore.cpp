@@ -52,8 +52,8 @@ bool isMissingLazy(const PageJob& job) noexcept {
     return job.state == PageJob::State::Lazy;
 }
 
-/// Returns true if the process has rings. Such a process has no lazy pages: the kernel pins its memory for rings before
-/// the memory is registered with a userfaultfd.
+/// Returns true if the process has rings. Such a process has no lazy pages: the kernel pins memory for rings before
+/// criu registers this memory with a userfaultfd.
 bool hasIoUring(const model::Task& task) {
     const auto& slots = task.files->slots;
     return std::any_of(slots.begin(), slots.end(),
@@ -83,8 +83,8 @@ UniqueFd makeInside(compel::FrozenProcess& process, const compel::InjectedMemory
     return fd;
 }
 
-/// Throws Error if the kernel doesn't let the processes create a userfaultfd in minor mode, which a shared-pages daemon
-/// needs. `ownUsers`: the processes are in a private user namespace.
+/// Throws Error if the kernel doesn't let the processes create a userfaultfd in minor mode, because a shared-pages
+/// daemon needs such a userfaultfd. `ownUsers`: the processes are in a private user namespace.
 void requireUffdMinor(bool ownUsers) {
     const int code = ownUsers ? EPERM : kernel::probeUffdMinor();
     if (code == 0)
@@ -177,7 +177,7 @@ void LazyRestore::handOver(compel::FrozenProcess& process, const compel::Injecte
     const bool clones = static_cast<bool>(file_);
     std::vector<Range> late;
     for (const Range& mapping : areas.mappings()) {
-        // Clones: registers all areas, because pages of the shared-pages file must never be visible without a fault.
+        // For clones, registers all areas: a page of the shared-pages file must never be visible before a fault on it.
         bool any = clones;
         pages.forEach(mapping.start, mapping.end, [&](const PageJob& job) {
             areas.forEach(job, [&](const PageJob&, bool isLate) { any = any || isLate; });
@@ -187,8 +187,8 @@ void LazyRestore::handOver(compel::FrozenProcess& process, const compel::Injecte
     }
     LazyMessage message{LazyMessage::Kind::Memory, task.pid.value, process.pid()};
     if (late.empty()) {
-        // The daemon also gets a pidfd of a process without lazy pages, because it kills the whole tree if it can't
-        // supply pages.
+        // The daemon gets a pidfd even of a process without lazy pages, because the daemon kills the whole tree if it
+        // can't supply pages.
         message.kind = LazyMessage::Kind::Whole;
         if (!clones)
             link_.send(message, kernel::PidFd(process.pid()).fd());

@@ -10,12 +10,12 @@
 
 namespace criu::engine {
 
-/// Returns the areas of a process that may be lazy: all memory except eager memory and the command line, which ps(1)
-/// reads. Uses only the images, so that restore and daemon agree. Throws Error.
+/// Returns the areas of a process that may be lazy: all memory except eager memory and the command line (ps(1) reads
+/// it). Uses only the images, so that restore and daemon calculate equal areas. Throws Error.
 [[nodiscard]] memory::LazyAreas lazyAreasOf(const model::Task& task);
 
 /// Returns the areas that a clone maps from the shared-pages file (--map-pages). Uses only the images, so that restore
-/// and daemon agree. Throws Error.
+/// and daemon calculate equal areas. Throws Error.
 [[nodiscard]] memory::LazyAreas cloneAreasOf(const model::Task& task, const memory::PageSource& pages);
 
 /// Restore half of --lazy-pages and --map-pages. The restore doesn't fill lazy pages. When a process is parked, criu
@@ -24,11 +24,11 @@ namespace criu::engine {
 class LazyRestore {
 public:
     /// Connects to the lazy-pages daemon. If the kernel doesn't let the processes create a userfaultfd, warns, and the
-    /// restore fills all pages. Throws Error, also if the images then lack pages. Call it before any resource is
-    /// created. `ownUsers`: the processes are in a private user namespace.
+    /// restore fills all pages itself. Throws Error, for instance if the restore must fill pages that the images lack.
+    /// Call it before any resource is created. `ownUsers`: the processes are in a private user namespace.
     LazyRestore(const RestoreImages& images, bool ownUsers, StopRequest& stop, Log& log);
-    /// Connects to the shared-pages daemon of these images, or starts it (--map-pages). Throws Error, also if the
-    /// kernel doesn't let the processes create a userfaultfd in minor mode.
+    /// Connects to the shared-pages daemon of these images, or starts this daemon (--map-pages). Throws Error, also if
+    /// the kernel doesn't let the processes create a userfaultfd in minor mode.
     LazyRestore(const RestoreImages& images, const ImageDir& directory, bool ownUsers, StopRequest& stop, Log& log);
     LazyRestore(const LazyRestore&) = delete;
     LazyRestore& operator=(const LazyRestore&) = delete;
@@ -63,7 +63,8 @@ private:
     UniqueFd file_;  ///< shared-pages file; empty without --map-pages
 };
 
-/// Throws Error if the images lack pages of a process, which only --lazy-pages can supply.
+/// Throws Error if the images lack pages of a process: only a restore with --lazy-pages can fetch these pages from the
+/// dump.
 void requireAllPages(const RestoreImages& images);
 
 }  // namespace criu::engine

@@ -19,8 +19,8 @@
 namespace criu::engine {
 namespace {
 
-/// Maximum number of threads that put pages into one process. With jobs of 2 MiB, 16 cores needed two thirds of the
-/// time of 8 cores; with jobs of 256 KiB, they needed nine tenths.
+/// Maximum number of threads that put pages into one process. In a measurement with jobs of 2 MiB, 16 threads on as
+/// many cores took two thirds of the time of 8. With jobs of 256 KiB, they took nine tenths.
 constexpr unsigned kMostSupplyThreads = 16;
 
 }  // namespace
@@ -141,7 +141,7 @@ void LazySupply::dropComplete() {
             return false;
         log_.info("{}: all is there, {} KiB came late", supplied.memory->name(),
                   supplied.memory->suppliedBytes() >> 10);
-        // The userfaultfd is closed when no thread uses it any more. The kernel then resolves faults without the
+        // The kernel closes the userfaultfd when no thread uses it any more, and then resolves faults without the
         // daemon.
         (void)::epoll_ctl(events_.get(), EPOLL_CTL_DEL, entry.first, nullptr);
         if (supplied.complete)

@@ -12,8 +12,8 @@
 
 namespace criu::engine {
 
-/// Supplies processes with lazy pages. One thread reads userfaultfd events. Other threads read content and copy it into
-/// the processes.
+/// Supply of lazy pages for the processes of a restore. One thread reads userfaultfd events. Other threads read content
+/// and copy it into the processes.
 class LazySupply {
 public:
     LazySupply(StopRequest& stop, Log& log);
@@ -21,12 +21,12 @@ public:
     LazySupply& operator=(const LazySupply&) = delete;
 
     /// Adds a process. Throws Error. `complete`: called when the process has all its pages and no thread uses its
-    /// userfaultfd. `allComplete`: called when all later children of the process also have all their pages.
+    /// userfaultfd. `allComplete`: called when all children that the process creates later also have all their pages.
     void add(std::unique_ptr<memory::LazyMemory> memory, std::function<void()> complete,
              std::function<void()> allComplete);
 
-    /// Serves faults until all processes have all their pages or have ended. Throws Error. `link`: connection by which
-    /// the restore reports its end.
+    /// Serves faults until each process has all its pages or has ended. Throws Error. `link`: connection by which the
+    /// restore reports that it is done.
     void run(LazyLink& link);
 
 private:
@@ -37,7 +37,7 @@ private:
     struct Supplied {
         LazyQueue::Memory memory;
         std::function<void()> complete;
-        /// Function that a process and its children share; called when the last of them is complete.
+        /// Function that a process and its children share. Called when all of these processes have all their pages.
         std::shared_ptr<const std::function<void()>> allComplete;
     };
     void addSupplied(Supplied supplied);
@@ -53,7 +53,7 @@ private:
     LazyQueue queue_;
     std::atomic<bool> failed_{false};
     bool restored_ = false;  ///< true when the restored processes run
-    bool again_ = false;     ///< true if run() must soon handle an event again
+    bool again_ = false;     ///< true if run() must soon handle an event again that it couldn't finish
 };
 
 }  // namespace criu::engine

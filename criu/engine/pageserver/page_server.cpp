@@ -31,8 +31,8 @@ namespace {
 using memory::PageCommand;
 using memory::PageMessage;
 
-/// Number of the first pages file of a page server. It is above the numbers of a dump, because the sender may write its
-/// files to the same directory.
+/// Number of the first pages file of a page server. It is above the numbers that a dump uses, because the dump may
+/// write pages files to the same directory.
 constexpr std::uint32_t kFirstNumber = 0x10001;
 
 constexpr std::size_t kBuffer = std::size_t{1} << 20;
@@ -40,7 +40,8 @@ constexpr std::size_t kBuffer = std::size_t{1} << 20;
 /// Receives and stores the pages of one sender.
 class Session {
 public:
-    /// `listening`: socket for other connections of this sender; the session closes it when it expects no connection.
+    /// `listening`: socket for additional connections of this sender. The session closes it when it expects no
+    /// connection any more.
     Session(Run& run, ImageDir& images, memory::PageConnection& sender, ListeningPageServer& listening)
         : run_(run), place_(images), sender_(sender), listening_(listening) {
         sinks_.emplace(place_, memory::Striping{}, kFirstNumber);
@@ -51,8 +52,8 @@ public:
         try {
             takeMessages();
         } catch (const Error&) {
-            // Throws the error of a receiving thread, if any: this thread sees such a failure only as a lost
-            // connection.
+            // Throws the error of a receiving thread, if there is one. If a receiving thread fails, the calling thread
+            // only gets the error of a lost connection.
             if (receivers_)
                 receivers_->rethrow();
             throw;
@@ -87,7 +88,8 @@ private:
         return message;
     }
 
-    /// Returns true if `message`, the first one, announces keys. Throws Error if only one side wants encryption.
+    /// Returns true if the first message, `message`, announces keys. Throws Error if only one side, sender or server,
+    /// wants encryption.
     bool encryptsWith(const PageMessage& message) {
         const bool encrypts = message.command() == PageCommand::Encrypt;
         if (encrypts && run_.keys.recipients.empty())
@@ -105,8 +107,8 @@ private:
     [[nodiscard]] const ImageDir& images() const noexcept { return store_ ? store_->images() : place_; }
 
     void openStreams(const PageMessage& message) {
-        // Starts the threads of the connections before any page is stored. The threads end before the sinks are
-        // destroyed.
+        // Starts the threads that receive content before any page is stored. `receivers_` ends them before the sinks
+        // are destroyed.
         receivers_.emplace(acceptStreams(sender_, listening_, message.pages, run_.options, run_.stop), sender_);
         run_.log.info("Accepted {} connections for content", receivers_->count());
         if (message.address == memory::kFilesAsPaysOff)
@@ -174,8 +176,8 @@ private:
         return static_cast<PageFlags>(flags);
     }
 
-    /// Returns the run of pages that a message announces. Throws Error for addresses beyond the largest file offset, so
-    /// that later multiplications can't overflow.
+    /// Returns the run of pages that a message announces. Throws Error if an address is beyond the largest file offset,
+    /// because later multiplications of the address could overflow.
     [[nodiscard]] static memory::PageRun runOf(const PageMessage& message, PageFlags flags) {
         constexpr std::uint64_t kEnd = std::uint64_t{1} << 63;
         if (message.address % kImagePageSize != 0 || message.address >= kEnd)
@@ -196,7 +198,7 @@ private:
             receivers_->begin(object_, *sink_);
     }
 
-    /// Adds a run of pages to the sink. `apart`: true if the sender sends the content by other connections.
+    /// Adds a run of pages to the sink. `apart`: true if the sender sends the content by additional connections.
     void add(const PageMessage& message, PageFlags flags, bool apart = false) {
         const memory::PageRun run = runOf(message, flags);
         if (!sink_ || object_ != message.object)
@@ -259,7 +261,8 @@ private:
     std::optional<EncryptedStore> store_;  ///< encrypted pages; empty if the server stores pages without encryption
     std::optional<memory::FilePageSinks> sinks_;
     std::unique_ptr<memory::PageSink> sink_;
-    std::optional<memory::ContentReceivers> receivers_;  // declared after the sink, because its threads use the sink
+    // Declared after the sink, so that its threads end before the sink is destroyed.
+    std::optional<memory::ContentReceivers> receivers_;
     std::uint64_t object_ = 0;
     std::optional<memory::ParentPages> parent_;
     std::vector<std::byte> buffer_ = std::vector<std::byte>(kBuffer);
@@ -278,7 +281,7 @@ void serve(Run& run, ImageDir& images, ListeningPageServer listening) {
     }
     Session(run, images, sender, listening).run();
     std::byte more{};
-    // Waits until the sender has closed the connection: the side that closes first keeps the port in TIME_WAIT.
+    // Waits until the sender has closed the connection, because the side that closes first keeps the port in TIME_WAIT.
     if (run.options.pageServerSocket < 0 && sender.receive(std::span(&more, 1)))
         fail("the sender goes on after the end");
     if (run.options.pageServerSocket >= 0)

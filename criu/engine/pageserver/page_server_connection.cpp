@@ -28,7 +28,7 @@ using memory::PageCommand;
 using memory::PageMessage;
 
 constexpr std::chrono::seconds kAnyTime{0};
-/// Maximum time until the sender sends the Join message on a content connection.
+/// Maximum time between the accept of a content connection and the Join message of the sender.
 constexpr std::chrono::seconds kJoining{2};
 
 struct ServerAddress {
@@ -38,7 +38,7 @@ struct ServerAddress {
     [[nodiscard]] const sockaddr* get() const noexcept { return reinterpret_cast<const sockaddr*>(&storage); }
 };
 
-/// Parses a numeric IPv4 or IPv6 address. Doesn't resolve names, like CRIU 4.2.
+/// Parses a numeric IPv4 or IPv6 address. Like CRIU 4.2, doesn't resolve host names.
 ServerAddress parse(const std::string& text, std::uint16_t port) {
     ServerAddress address;
     auto& four = reinterpret_cast<sockaddr_in&>(address.storage);
@@ -140,7 +140,7 @@ memory::PageConnection connectAnew(const model::Options& options, StopRequest& s
     return securedAsClient({std::move(socket), stop, options.timeout}, options);
 }
 
-/// Accepts the next connection. `limit`: maximum time to wait; nothing or 0 means no limit.
+/// Accepts the next connection. `limit`: maximum time to wait; nullopt or 0 means no limit.
 UniqueFd acceptOne(int server, StopRequest& stop, std::optional<std::chrono::milliseconds> limit) {
     if (limit && limit->count() == 0)
         limit.reset();
@@ -217,7 +217,7 @@ ListeningPageServer listenForPages(const model::Options& options) {
     ServerAddress own;
     own.size = sizeof(own.storage);
     sys(::getsockname(server.socket.get(), reinterpret_cast<sockaddr*>(&own.storage), &own.size), "look at the socket");
-    // The port has the same offset in addresses of both families.
+    // sockaddr_in and sockaddr_in6 have the port at the same offset.
     server.port = ntohs(reinterpret_cast<const sockaddr_in&>(own.storage).sin_port);
     return server;
 }
@@ -235,7 +235,8 @@ memory::PageConnection acceptSender(const ListeningPageServer& server, const mod
             return securedAsServer({std::move(socket), stop, kAnyTime}, server.credentials);
         } catch (const Error& error) {
             stop.throwIfRequested();
-            // Logs only the first refused connections, because any machine can connect as often as it wants.
+            // Logs only the first refused connections: any machine may connect arbitrarily often, and would fill the
+            // log.
             if (refused < kLogged)
                 log.warn("Refused a connection: {}", error.what());
         }
@@ -254,7 +255,7 @@ std::vector<memory::PageConnection> acceptStreams(memory::PageConnection& contro
     control.send(bytesOf(answer));
     std::vector<memory::PageConnection> streams;
     while (streams.size() < count) {
-        // Waits at most --timeout, because the sender opens its connections at once.
+        // Waits at most --timeout. The sender opens all its connections at once, so that a longer wait means a failure.
         UniqueFd socket = acceptOne(server.socket.get(), stop, options.timeout);
         try {
             memory::PageConnection stream = securedAsServer({std::move(socket), stop, kJoining}, server.credentials);
@@ -264,8 +265,8 @@ std::vector<memory::PageConnection> acceptStreams(memory::PageConnection& contro
                 streams.push_back(std::move(stream));
             }
         } catch (const Error&) {
-            // Ignores an unauthenticated peer that disconnects, sends nothing or doesn't use TLS, so that it can't fail
-            // the dump.
+            // Ignores an unauthenticated peer that disconnects, sends nothing or doesn't use TLS. Any machine may
+            // connect, and must not make the dump fail.
             stop.throwIfRequested();
         }
     }

@@ -13,7 +13,7 @@ namespace criu::memory {
 class TlsCredentials;
 }
 
-/// Opens both ends of connections between a dump and a page server.
+/// Opens connections between a dump and a page server, at both ends.
 namespace criu::engine {
 
 /// Connects as sender to --address and --port, or uses the descriptor of --ps-socket. --timeout limits the connect(2)
@@ -32,15 +32,15 @@ struct ListeningPageServer {
 };
 [[nodiscard]] ListeningPageServer listenForPages(const model::Options& options);
 
-/// Returns the connection of the sender: the first client that connects, or the descriptor of --ps-socket. Waits
-/// without limit, because the user may start the dump much later. With --tls, refuses clients without a valid
-/// certificate and waits for the next one. Throws Error, also after a stop request.
+/// Returns the connection of the sender: that of the first client that connects, or the descriptor of --ps-socket.
+/// Waits without limit, because the user may start the dump much later. With --tls, refuses a client without a valid
+/// certificate, and waits for the next client. Throws Error, also after a stop request.
 [[nodiscard]] memory::PageConnection acceptSender(const ListeningPageServer& server, const model::Options& options,
                                                   StopRequest& stop, Log& log);
 
 /// Opens more connections of a sender, which transfer content (memory::PageCommand::Streams). Each connection begins
-/// with a random number that the server has sent to the sender, because other clients may also connect. Throws Error,
-/// also if a connection takes longer than --timeout. acceptStreams() is the server's end.
+/// with a random number that the server has sent to the sender, because machines other than the sender may also
+/// connect. Throws Error, also if a connection takes longer than --timeout. acceptStreams() does the server's part.
 [[nodiscard]] std::vector<memory::PageConnection> connectStreams(memory::PageConnection& control, std::uint64_t files,
                                                                  const model::Options& options, StopRequest& stop);
 [[nodiscard]] std::vector<memory::PageConnection> acceptStreams(memory::PageConnection& control,

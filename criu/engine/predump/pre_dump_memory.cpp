@@ -29,7 +29,7 @@
 namespace criu::engine {
 namespace {
 
-/// Returns true if a process has so many private pages in untracked mappings that criu should track these mappings.
+/// Returns true if a process has so many private pages in untracked mappings that tracking them is worth the time.
 bool hasManyUntrackedPages(const kernel::ProcPid& process, std::span<const kernel::Vma> vmas,
                            std::span<const kernel::Vma> tracked) {
     constexpr std::uint64_t kMuch = std::uint64_t{1} << 20;
@@ -78,10 +78,9 @@ void PreDumpMemory::look(FrozenTask& task, const memory::VmaDumpRules& rules) {
         lookAtAll(task, rules, item);
 }
 
-/// Finds the pages of mappings that an earlier dump has tracked, without reading smaps. The kernel counts all pages for
-/// smaps, which would take most of the time in which the process is frozen. A few pages of new mappings are left to
-/// later dumps. Returns false if smaps must be read, for instance because only smaps shows pages that several processes
-/// share.
+/// Finds the pages of mappings that an earlier dump has tracked, without reading smaps. For smaps, the kernel counts
+/// all pages, which would take most of the time of the freeze. Leaves a few pages of new mappings to later dumps.
+/// Returns false if only smaps has the needed data, for instance which pages several processes share.
 bool PreDumpMemory::lookAgain(FrozenTask& task, const memory::VmaDumpRules& rules, Item& item) {
     if (!frozen_.tracking().parentIsKnown() || frozen_.tree().tasks().size() > 1)
         return false;

@@ -10,9 +10,10 @@
 
 namespace criu::engine {
 
-/// Dumps the private memory of a tree for a pre-dump. The constructor finds the pages and starts to track writes while
-/// the tree is frozen. write() copies the pages while the tree runs again. The next dump also contains pages that
-/// processes have written during the copy. Shared memory isn't dumped, because the kernel doesn't track writes to it.
+/// Dump of a tree's private memory for a pre-dump. The constructor finds the pages and starts to track writes while the
+/// tree is frozen. write() copies the pages while the tree runs again. Pages that processes write during the copy count
+/// as changed, so that the next dump contains them, too. Shared memory isn't dumped, because the kernel doesn't track
+/// writes to shared memory.
 class PreDumpMemory {
 public:
     /// Finds the pages of all processes. Throws Error.
@@ -24,7 +25,7 @@ public:
     void write();
 
 private:
-    /// Data of one process for write(), when the process runs again.
+    /// Data of one process that write() needs when the process runs again.
     struct Item {
         HostPid pid;
         TreePid imageId;

@@ -29,19 +29,21 @@ namespace criu::engine {
 namespace {
 
 enum class Word : std::uint32_t {
-    List,    ///< client: requests a Task for each tracked task, then End
-    Task,    ///< daemon, after List: a tracked task with its userfaultfd; client, after Begin: a task to track
-    End,     ///< daemon: last reply to a request, with the id of the daemon's state
-    Begin,   ///< client: the daemon's state becomes invalid
-    Commit,  ///< client: the new state is complete, with its id; the daemon replies with End
-    Finish,  ///< client: the daemon must exit
-    /// Client: requests the address of the images' key; the daemon replies with Key, or with End if it has no key.
+    List,    ///< client to daemon: request for one Task for each tracked task, then End
+    Task,    ///< reply to List: a tracked task with its userfaultfd; from the client, after Begin: a task to track
+    End,     ///< daemon to client: last reply to a request, with the id of the daemon's state
+    Begin,   ///< client to daemon: the daemon's state becomes invalid
+    Commit,  ///< client to daemon: the new state is complete, with its id; the daemon replies with End
+    Finish,  ///< client to daemon: the daemon must exit
+    /// Client to daemon: request for the address of the images' key. The daemon replies with Key; without a key, with
+    /// End.
     Key,
-    /// Client, after Begin: address of the new images' key; the daemon replies with End when it has read the key.
+    /// Client to daemon, after Begin: address of the new images' key. When the daemon has read the key, it replies with
+    /// End.
     Keep,
 };
 
-/// Message between a client (a dump) and the daemon; one packet.
+/// Message between the daemon and its client, a dump; sent as one packet.
 struct Message {
     Word word{};
     std::int32_t pid = 0;
@@ -50,27 +52,28 @@ struct Message {
     TrackingId id{};
 };
 
-/// Returns a message with the pid of this process and the address of `bytes`, which the peer reads from this process'
-/// memory.
+/// Returns a message with this process' pid and the address of `bytes`, so that the peer can read `bytes` from the
+/// memory of this process.
 Message placeOf(Word word, std::span<const std::byte> bytes) {
     return {word, ::getpid(), reinterpret_cast<std::uintptr_t>(bytes.data()), {}};
 }
 
-/// Reads a key from the peer's memory. Trusts the pid in the message: the process of a dump is a child of the process
-/// that has passed peer authentication.
+/// Reads a key from the peer's memory. Uses the pid in the message, not the pid of peer authentication: the process
+/// that dumps is a child of the authenticated process.
 std::shared_ptr<crypto::SecretBytes> readKey(const Message& place) {
     auto key = std::make_shared<crypto::SecretBytes>(kImagesKeySize);
     kernel::readMemory(place.pid, place.number, key->bytes());
     return key;
 }
 
-/// Maximum time for a reply of the daemon, which does no other work.
+/// Maximum time for a reply of the daemon. The daemon does no other work, so that it replies at once.
 constexpr timeval kAnswerWithin{10, 0};
 /// Backlog of listen(2): maximum number of clients that wait for the daemon.
 constexpr int kWaiting = 1;
 constexpr int kAuthenticatedWithin = 10'000;  // maximum time for peer authentication in milliseconds
 
-/// Returns the abstract address of a tree's daemon, with the root's pid and start time.
+/// Returns the abstract address of a tree's daemon. It contains the root's pid and start time, and the id of criu's pid
+/// namespace.
 AbstractAddress addressOf(const GuardedRoot& root) {
     const kernel::ProcPid dir = kernel::ProcDir().open(root.process.pid());
     kernel::ProcBuffer buffer;
@@ -116,7 +119,8 @@ private:
         }
     }
 
-    /// Serves one message. Disconnects a client that sends an unexpected message, because other clients may wait.
+    /// Serves one message. Disconnects a client that sends an unexpected message, so that waiting clients get their
+    /// turn.
     void serve() {
         try {
             if (peerAuth_) {
@@ -181,7 +185,7 @@ private:
     UniqueFd listener_;
     UniqueFd client_;
     UniqueFd root_;
-    /// Peer authentication in progress; null if the client has passed it.
+    /// Peer authentication in progress; null without a client, and for a client that has passed.
     std::unique_ptr<PeerAuthentication> peerAuth_;
     TrackedTree tree_;
     TrackedTree next_;
@@ -199,7 +203,8 @@ private:
         listenAsCurrentProcess(listener.get(), kWaiting);
         WpTrackerDaemon(std::move(listener), std::move(client), std::move(root)).run();
     } catch (const std::exception&) {
-        // No process would read the error. Without the daemon, the next dump warns and writes all pages.
+        // Ignores the error, because no process would read its message. Without the daemon, the next dump warns and
+        // writes all pages.
     }
     ::_exit(0);
 }

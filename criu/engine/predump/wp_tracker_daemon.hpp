@@ -15,7 +15,7 @@
 
 namespace criu::engine {
 
-/// Random id of a memory state, which one dump has written to its images. The kernel tracks writes since this state.
+/// Random id of a memory state. One dump has written this state to its images, and the kernel tracks writes since then.
 using TrackingId = std::array<std::byte, 16>;
 
 /// Returns the id as text for the inventory: 32 hexadecimal digits.
@@ -41,13 +41,13 @@ struct TrackedTree {
 
 /// Connection to the WP tracker daemon. The daemon holds the userfaultfds of a tree between two dumps, because the
 /// kernel stops tracking when the last descriptor is closed. The daemon holds no images, files or memory of the tree,
-/// and no secret key of the user. It ends with the root of the tree, on finish(), and when a dump fails after begin(),
-/// because criu then doesn't know the clean pages any more.
+/// and no secret key of the user. It ends with the root of the tree, on finish(), or when a dump fails after begin():
+/// criu then doesn't know any more which pages are clean.
 ///
 /// The daemon listens at an abstract socket address with the root's pid and start time. Any process in the network
-/// namespace may bind or connect to this address. So both ends must pass peer authentication, which proves that each
-/// may ptrace the other. An equal uid isn't enough, because a process of a container may have this uid. Each end reads
-/// keys from the other's memory, so that they are never sent.
+/// namespace may bind or connect to this address. So both ends must pass peer authentication: each proves that it may
+/// ptrace the other. An equal uid proves too little, because a process of a container may have this uid. Each end reads
+/// keys from the other's memory, so that keys are never sent.
 class WpTrackerLink {
 public:
     /// Connects to the daemon of a tree. Returns nothing if no daemon exists, or if it fails peer authentication.

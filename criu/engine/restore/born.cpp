@@ -34,7 +34,7 @@ FirstProcesses makeRoot(PreparedRestore& prepared) {
     PlannedRestore& planned = prepared.planned;
     planned.log().stage("processes");
     planned.devices.watch(prepared.control.watchReading(planned.log(), "load device memory"));
-    constexpr std::size_t kMany = 64;  // with fewer processes, makeHeapHuge() costs more time than it saves in fork()
+    constexpr std::size_t kMany = 64;  // with fewer processes, makeHeapHuge() takes more time than it saves in fork()
     if (planned.tree().tasks.size() >= kMany)
         memory::makeHeapHuge();
     std::function<HostPid()> create = [&] { return createRoot(prepared.run, planned.options().restoreSibling); };
@@ -45,9 +45,9 @@ FirstProcesses makeRoot(PreparedRestore& prepared) {
     return {root, init ? init : root};
 }
 
-/// Refreshes `pids`. Throws Error if a created process has ended that isn't a zombie in the images.
+/// Refreshes `pids`. Throws Error if a process has ended that isn't a zombie in the images.
 void checkAlive(const model::ProcessTree& tree, const RestoreControl& control, PidMap& pids) {
-    // Copies the list before the refresh, so that the refreshed map has all living processes of the list.
+    // Copies the list before the refresh: a process that is created between both must not count as ended.
     const std::vector<TreePid> created = control.created();
     pids.refresh();
     kernel::ProcBuffer buffer;
@@ -66,7 +66,7 @@ void checkAlive(const model::ProcessTree& tree, const RestoreControl& control, P
             const kernel::TaskStat stat = kernel::readStat(proc.open(pid->value), buffer);
             if (stat.state != kernel::TaskState::Zombie && stat.state != kernel::TaskState::Dead)
                 continue;
-            // The exit code is a wait(2) status, so it can name the signal that killed the process.
+            // The exit code is a wait(2) status, which also contains the signal that killed the process.
             if (WIFSIGNALED(stat.exitCode))
                 fail("process {} was killed by signal {} ({}) while it was restored", task->pid,
                      WTERMSIG(stat.exitCode), ::strsignal(WTERMSIG(stat.exitCode)));

@@ -13,8 +13,8 @@
 namespace criu::engine {
 
 /// Third phase of a restore. The root exists, the coordinator has filled the namespaces, and the root creates the other
-/// processes. After a failure of the constructor (Error), and in the destructor if the processes weren't released, criu
-/// kills and reaps all of them.
+/// processes. If the constructor fails (Error), or the destructor runs before the processes were released, criu kills
+/// and reaps all of them.
 class BornRestore {
 public:
     explicit BornRestore(PreparedRestore& preparation);
@@ -26,10 +26,10 @@ public:
     PreparedRestore& prepared;
     const std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
     RestoredPids processes;
-    PidMap pids;  ///< processes of the tree that existed at the last refresh()
+    PidMap pids;  ///< processes of the tree that existed when refresh() was called last
 
-    /// Calls `wait` with a time limit in milliseconds until it returns Reached. Throws Error if a process fails or
-    /// ends, or the user stops criu.
+    /// Calls `wait` with a time limit in milliseconds until `wait` returns Reached. Throws Error if a process fails or
+    /// ends, or if the user stops criu.
     void await(const std::function<RestoreControl::Outcome(unsigned milliseconds)>& wait);
 
 private:

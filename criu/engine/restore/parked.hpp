@@ -10,10 +10,10 @@
 
 namespace criu::engine {
 
-/// Shows the progress of filling memory and device contents, until the caller destroys the returned object.
+/// Shows how much memory and device contents are filled, until the caller destroys the returned object.
 [[nodiscard]] std::unique_ptr<Progress> showProgress(const BornRestore& born);
 
-/// Fourth phase of a restore: every process is parked and seized, and the coordinator has done the steps that need a
+/// Fourth phase of a restore: every process is parked and seized, and the coordinator has done the work that needs a
 /// tracer. No code of the tree has run yet. The constructor waits for the processes. It throws Error if a process
 /// fails, or if the user stops criu.
 class ParkedRestore {
@@ -28,7 +28,7 @@ public:
     BornRestore& born;
 
 private:
-    std::unique_ptr<Progress> progress_;  ///< display of filled memory; null when all processes are parked
+    std::unique_ptr<Progress> progress_;  ///< progress of filling memory; null when all processes are parked
 
 public:
     std::uint64_t sharedBytes;          ///< bytes of shared memory that were filled

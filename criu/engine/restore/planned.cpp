@@ -50,7 +50,8 @@ void PlannedRestore::requireGroups() {
             cgroups.require(cgroup::setOf(**thread.core));
     std::map<std::uint32_t, std::size_t> counts;
     for (const model::Birth& birth : births.all()) {
-        // Helpers and zombies stay in the cgroups of their creators.
+        // Helpers and zombies have no cgroup set: they stay in the cgroups of their creators, up to the first creator
+        // that has one.
         const model::Birth* owner = &birth;
         while (cgroupSetOf(owner->pid) == 0 && owner->creator)
             owner = &births.of(owner->creator);

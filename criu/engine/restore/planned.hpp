@@ -24,11 +24,11 @@
 
 namespace criu::engine {
 
-/// First phase of a restore: reads and checks all small images, and plans the work. Nothing exists yet, so a failure
-/// (Error) has no effect.
+/// First phase of a restore: reads and checks all small images, and plans the work. A failure (Error) has no effect,
+/// because this phase creates nothing.
 ///
-/// The object owns data that all later phases use. Each phase is destroyed before the phase before it, so the
-/// destructors revert a failed restore in reverse order.
+/// The object owns data that all later phases use. Each phase is destroyed before the phase on which it builds, so that
+/// the destructors revert a failed restore in reverse order.
 class PlannedRestore {
 public:
     explicit PlannedRestore(Run& command);
@@ -38,7 +38,8 @@ public:
     [[nodiscard]] const model::ProcessTree& tree() const noexcept { return content.tree; }
     [[nodiscard]] const model::Options& options() const noexcept { return run.options; }
     [[nodiscard]] Log& log() const noexcept { return run.log; }
-    /// Moves the descriptors of the images to numbers that no restored process uses, and notifies listeners.
+    /// Moves the descriptors of the images to numbers that no restored process uses, and notifies listeners. `mover`:
+    /// moves one descriptor.
     void moveImages(const std::function<UniqueFd(UniqueFd)>& mover);
     /// Ends the use of images. With --stream, the image streamer may then exit.
     void dismissStreamer() noexcept { incoming_.dismiss(); }
@@ -53,7 +54,8 @@ public:
     const std::function<void()> checkStop;
 
 private:
-    /// Throws Error if the images lack a cgroup set of a thread, or if a cgroup's limit of tasks (pids.max) is too low.
+    /// Throws Error if the images lack a cgroup set of a thread, or if a cgroup's limit on the number of tasks
+    /// (pids.max) is too low.
     void requireGroups();
 
     IncomingImages incoming_;
@@ -66,7 +68,7 @@ public:
     memory::Segments segments;
     kernel::FdStore store;
     device::RestoreDevices devices;
-    /// Lock of the root's network namespace, or of single connections.
+    /// Lock of all traffic in the root's network namespace, or of single connections.
     sockets::NetworkLock networkLock;
     RestoredFiles files;
     namespaces::JoinedNamespaces joined;

@@ -50,8 +50,8 @@ int awaitEnd(pid_t child, StopRequest& stop) {
     return status;
 }
 
-/// Runs `body` in a child that is in the cgroups of the process `pid`. Throws Error with the child's error text, or if
-/// the child was killed.
+/// Runs `body` in a child that criu moves into the cgroups of the process `pid`. Throws Error with the child's error
+/// text, or if the child was killed.
 void runInGroupsOf(PlannedRestore& planned, TreePid pid, const std::function<void()>& body) {
     const std::uint32_t from = (*planned.content.inventory)->root_cg_set;
     const std::uint32_t set = planned.cgroupSetOf(pid);
@@ -61,7 +61,7 @@ void runInGroupsOf(PlannedRestore& planned, TreePid pid, const std::function<voi
     if (child == 0) {
         int code = 1;
         try {
-            const NoOuterContexts noContexts;  // the parent adds its contexts to the error
+            const NoOuterContexts noContexts;  // the parent adds its error contexts to the child's text
             ::prctl(PR_SET_PDEATHSIG, SIGKILL);
             if (::getppid() == parent) {
                 if (set != 0)
@@ -82,8 +82,8 @@ void runInGroupsOf(PlannedRestore& planned, TreePid pid, const std::function<voi
     fail("in the control groups of process {}: {}", pid, said.as<char>());
 }
 
-/// Returns the maximum number of service descriptors that the restore needs. `more`: number of descriptors that aren't
-/// restored files.
+/// Returns the maximum number of service descriptors that the restore needs. `more`: number of service descriptors in
+/// addition to those for restored files.
 std::size_t maxServiceFds(const PlannedRestore& planned, std::size_t more) {
     const RestoredFiles& files = planned.files;
     std::size_t shared = planned.options().inheritFds.size() + files.remaps().count();
@@ -93,7 +93,7 @@ std::size_t maxServiceFds(const PlannedRestore& planned, std::size_t more) {
 }
 
 /// Chooses a range of descriptor numbers that no process of the tree uses. Prefers numbers above all numbers of the
-/// tree, and raises the limit of open files (RLIMIT_NOFILE) for these if criu may.
+/// tree, and for this raises the limit of open files (RLIMIT_NOFILE) if criu may.
 ServiceFds chooseServiceFds(const PlannedRestore& planned, std::size_t more, ScopedRlimits& limits) {
     std::set<int> used;
     for (const auto& [id, table] : planned.tree().fdTables)
@@ -107,7 +107,8 @@ ServiceFds chooseServiceFds(const PlannedRestore& planned, std::size_t more, Sco
     if (const ServiceFds above{highest + 1, limit - 1}; above.room() >= wanted)
         return above;
     const ServiceFds widest = widestRange(used, limit);
-    // `wanted` is an upper bound. Usually fewer descriptors are open at the same time.
+    // `wanted` is an upper bound, so a smaller range is usually enough: seldom are all descriptors open at the same
+    // time.
     if (widest.room() >= kServiceRoom)
         return widest;
     Error error(0, fmt::format("{} free descriptor numbers in a row are needed beside those of the tree", wanted));
@@ -140,8 +141,8 @@ ServiceFds reserveServiceFds(PlannedRestore& planned, LazyRestore* lazy, ScopedR
     return service;
 }
 
-/// Connects to the lazy-pages daemon (--lazy-pages), or to the shared-pages daemon (--map-pages). Returns null without
-/// either option. Throws Error, also if neither option is given and the images lack pages.
+/// Connects to the lazy-pages daemon (--lazy-pages), or to the shared-pages daemon (--map-pages). Without either
+/// option, returns null, or throws Error if the images lack pages. Throws Error if the connection fails.
 std::shared_ptr<LazyRestore> startLazyRestore(const PlannedRestore& plan) {
     const bool ownUsers = plan.nsContext.ids.isOwnNamespace();
     if (plan.options().lazyPages)
@@ -208,7 +209,8 @@ void PreparedRestore::makeShared() {
     planned.cgroups.create(store);
     if (nsContext.ids.isOwnNamespace())
         planned.cgroups.openCgroupProcs(store);
-    // Lets device subsystems examine which devices each cgroup permits, because all cgroups of the tree exist now.
+    // Lets device subsystems examine which devices each cgroup permits. Possible only now, because all cgroups of the
+    // tree exist.
     planned.devices.visitGroups(
         {[this](TreePid pid) { return planned.cgroupSetOf(pid); },
          [this](TreePid pid, const std::function<void()>& work) { runInGroupsOf(planned, pid, work); }});

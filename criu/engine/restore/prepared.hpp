@@ -11,8 +11,8 @@
 namespace criu::engine {
 
 /// Second phase of a restore: ghost files, shared memory and cgroups exist, but no processes. criu's descriptors are in
-/// the service range. After a failure of the constructor (Error), and in the destructor without commit(), criu removes
-/// all created resources.
+/// the service range. If the constructor fails (Error), or the destructor runs without commit(), criu removes all
+/// created resources.
 class PreparedRestore {
 public:
     explicit PreparedRestore(PlannedRestore& plan);
@@ -24,8 +24,8 @@ public:
     void commit() noexcept;
 
     PlannedRestore& planned;
-    /// Connection to the lazy-pages or shared-pages daemon, which criu makes before it creates resources. Null without
-    /// --lazy-pages and --map-pages.
+    /// Connection to the lazy-pages or shared-pages daemon; null without --lazy-pages and --map-pages. Declared before
+    /// the created resources, so that criu connects first.
     std::shared_ptr<LazyRestore> lazy;
     ScopedRlimits limits;
     ServiceFds service;  ///< range of service descriptors

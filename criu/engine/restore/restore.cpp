@@ -21,8 +21,8 @@ bool waits(const model::Options& options) noexcept {
     return !options.detached && options.execCommand.empty() && options.finalState != model::FinalState::Stopped;
 }
 
-/// Refuses a detached restore by process 1: the kernel ends all processes of a pid namespace with its init
-/// (pid_namespaces(7)).
+/// Refuses a detached restore if criu is process 1: when criu, the init, exits, the kernel ends all processes of the
+/// pid namespace (pid_namespaces(7)).
 void refuseExitAsInit(const model::Options& options) {
     if (::getpid() != 1 || waits(options) || !options.execCommand.empty())
         return;
@@ -38,7 +38,7 @@ int restore(Run& run) {
     refuseExitAsInit(options);
     if (options.stream)
         run.listeners.require(Stage::PreStream);
-    run.listeners.append(run.drivers);  // this process also notifies device subsystems
+    run.listeners.append(run.drivers);  // a restore has no guardian, so this process notifies device subsystems, too
     PlannedRestore planned(run);
     requireMappingRoom(planned.content);
     PidRoom room(planned);

@@ -127,7 +127,7 @@ void RestoreControl::noteCreated(TreePid pid) const noexcept {
         __atomic_store_n(&createdSlots()[slot].pid.value, pid.value, __ATOMIC_RELEASE);
 }
 
-/// Polls, because few processes wait here, and noteCreated() then needs no futex wakeup.
+/// Polls instead of sleeping on a futex: few processes wait here, and noteCreated() then needs no wakeup.
 void RestoreControl::awaitCreated(TreePid pid) const noexcept {
     constexpr useconds_t kPause = 500;
     const auto isNoted = [&] {
@@ -193,7 +193,8 @@ RestoreControl::Outcome RestoreControl::awaitRootStarted(unsigned milliseconds) 
     return awaitWord(page().rootStarted, 1, milliseconds);
 }
 
-/// Waits until `word` is at least `wanted`. Sleeps on the futex `events`, which every change of the word increments.
+/// Waits until `word` is at least `wanted`. Sleeps on the futex `events`: a process that changes `word` also increments
+/// `events`.
 RestoreControl::Outcome RestoreControl::awaitWord(const std::uint32_t& word, std::uint32_t wanted,
                                                   unsigned milliseconds) const noexcept {
     ControlPage& shared = page();
@@ -213,7 +214,7 @@ RestoreControl::Outcome RestoreControl::awaitWord(const std::uint32_t& word, std
 
 pie::Failure RestoreControl::failure() const {
     const pie::Failure& shared = page().failure;
-    // Waits for `complete`, which the failed process sets when it has written all fields.
+    // Waits for `complete`, because the failed process sets it only after all other fields.
     for (int i = 0; i < 1000 && __atomic_load_n(&shared.complete, __ATOMIC_ACQUIRE) == 0; ++i)
         ::usleep(100);
     return shared;

@@ -21,7 +21,7 @@ namespace criu::engine {
 /// Barriers that all processes of a restore wait for, in this order. The log contains the names of barriers.
 enum class Barrier : std::uint32_t {
     Born,       ///< every process of the tree exists
-    Placed,     ///< every process is in its process group, and has its descriptors at their numbers
+    Placed,     ///< every process is in its process group and has its descriptors at their numbers
     Completed,  ///< no process needs another process any more; helpers and zombies may end
     Count,
 };
@@ -35,11 +35,11 @@ struct ControlPage {
     std::uint64_t restoredPages = 0;
     std::uint64_t comparedPages = 0;
     std::uint64_t sharedPages = 0;
-    /// Bytes of memory to fill, as far as known. Only for the display of progress, like filledBytes, the bytes that are
-    /// filled.
+    /// Number of bytes of memory to fill, as far as known. `filledBytes` is the number that is filled. Both serve only
+    /// the display of progress.
     std::atomic<std::uint64_t> wantedBytes{0};
     std::atomic<std::uint64_t> filledBytes{0};
-    /// Futex with the number of finished steps of reparenting; each subreaper turn has two steps.
+    /// Futex with the number of finished reparenting steps; each subreaper turn has two steps.
     std::uint32_t reparenting = 0;
     std::uint32_t createdCount = 0;
     std::uint32_t areaCount = 0;
@@ -52,8 +52,8 @@ struct CreatedSlot {
     TreePid pid;
 };
 
-/// Addresses of the restorer in a parked process, by which the coordinator removes the restorer. The interpreter is at
-/// `start`.
+/// Addresses of the restorer in a parked process. The coordinator needs them to remove the restorer. The interpreter is
+/// at `start`.
 struct AreaSlot {
     TreePid pid;
     std::uint64_t start = 0;
@@ -62,14 +62,14 @@ struct AreaSlot {
 };
 
 /// Access to the control page. Restored processes inherit this object from the coordinator by fork, and use it until
-/// they have unmapped criu's memory.
+/// they unmap criu's memory.
 class RestoreControl {
 public:
     explicit RestoreControl(std::uint32_t participants);
 
     [[nodiscard]] ControlPage& page() const noexcept { return *mapping_.as<ControlPage>(); }
     [[nodiscard]] std::size_t size() const noexcept { return mapping_.size(); }
-    /// Returns the memfd of the control page, by which a process can map the page at any address.
+    /// Returns the memfd of the control page. A process can map the page at any address by this descriptor.
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
     /// Moves the descriptors to the service range.
     void inherit(kernel::FdStore& store);
@@ -77,8 +77,8 @@ public:
     /// Returns true if the coordinator hasn't ended. Restored processes must end with the coordinator.
     [[nodiscard]] bool coordinatorLives() const noexcept;
 
-    /// Reports that the root has reached the gate, where it waits for its namespaces. The coordinator opens the gate
-    /// when they are filled.
+    /// Reports that the root has reached the gate and waits there. The coordinator opens the gate when it has filled
+    /// the root's namespaces.
     void noteRootStarted() const noexcept;
     void awaitGate() const noexcept;
     void openGate() const noexcept;
@@ -87,7 +87,7 @@ public:
     /// has ended.
     void pass(Barrier barrier) const noexcept;
 
-    /// Waits until `step` steps of reparenting are finished. continueReparenting() finishes a step.
+    /// Waits until `step` reparenting steps are finished. A process finishes a step by continueReparenting().
     void awaitReparenting(std::size_t step) const noexcept;
     void continueReparenting() const noexcept;
 
@@ -96,7 +96,7 @@ public:
     /// Waits in a restored process until `pid` is recorded. Ends the process if the coordinator has ended.
     void awaitCreated(TreePid pid) const noexcept;
 
-    /// Records the address of a process' restorer. The process calls this before it enters the restorer.
+    /// Records the addresses of a process' restorer. The process itself calls this before it enters the restorer.
     void noteArea(const AreaSlot& area) const noexcept;
 
     /// Returns the processes recorded so far. The coordinator calls it.
@@ -104,7 +104,8 @@ public:
     /// Returns a copy of all recorded areas. The caller must check the values, because restored processes wrote them.
     [[nodiscard]] std::vector<AreaSlot> areas() const;
 
-    /// Returns an object that counts filled memory and adds it to the trace as `what`. Any process may call this.
+    /// Returns an object that counts filled memory and adds the reads to the trace under the name `what`. Any process
+    /// may call this.
     [[nodiscard]] memory::ReadWatch watchReading(const Log& log, std::string_view what = "read pages") const;
 
     /// Reports to the coordinator why the process `self` failed. `code`: the errno, or 0. Only the first report counts.

@@ -39,7 +39,7 @@ using model::ProcessTree;
 using model::Task;
 using model::TaskState;
 
-/// If a process has at least this number of threads, several threads of criu read its core images.
+/// Minimum number of threads in a process for which several threads of criu read its core images.
 constexpr std::size_t kManyThreads = 256;
 
 void readInventory(ImageDir& images, RestoreImages& out) {
@@ -70,7 +70,8 @@ void readInventory(ImageDir& images, RestoreImages& out) {
     }
     if (inventory.has_fdinfo_per_id == 0 || inventory.fdinfo_per_id == 0)
         fail("the images in {} are too old: descriptor tables aren't kept by id", images.name());
-    // Checks the run id, which becomes part of nft commands, and the lock method, because the images aren't trusted.
+    // Checks the run id and the lock method, because the images aren't trusted: the run id becomes part of nft
+    // commands.
     const std::string name = imageName(ImageKind::Inventory);
     if (inventory.dump_criu_run_id != nullptr && !isRunId(inventory.dump_criu_run_id))
         fail("{}: dump_criu_run_id \"{}\" is no id of a dump", name, inventory.dump_criu_run_id);
@@ -133,7 +134,7 @@ void readTree(const ImageDir& images, ProcessTree& tree) {
         fail("{} holds no process", reader.name());
 }
 
-/// Throws Error if the image of a thread has no credentials, because the thread would keep criu's credentials.
+/// Throws Error if the image of a thread has no credentials, because the restored thread would have criu's credentials.
 void requireThreadPart(const model::Thread& thread) {
     const ThreadCoreEntry* const own = (*thread.core)->thread_core;
     if (own == nullptr)
@@ -208,8 +209,8 @@ void readTask(const ImageDir& images, const memory::PageSources& pages, RestoreI
         const ErrorContext context([&] { return fmt::format("thread {}", thread.tid); });
         task::requireOwnRseq(*(*thread.core)->thread_core, **task.mm);
     }
-    // Requires a pagemap image for every task, even for one without private pages. If the image were optional, criu
-    // would restore memory as zeroes if it is missing.
+    // Requires a pagemap image for every task, even for one without private pages. If such a task needed no image, a
+    // missing image would go unnoticed, and criu would restore memory as zeroes.
     out.pages.emplace(task.pid, std::make_unique<const memory::PageSource>(
                                     pages.openRequired(memory::MemoryObject::process(task.pid))));
 
@@ -221,8 +222,8 @@ void readTask(const ImageDir& images, const memory::PageSources& pages, RestoreI
     task.files = table;
 }
 
-/// Joins the two entries that a tun device has with one id, and returns true. Stores the path of the first entry in the
-/// second entry, which has all other fields.
+/// Joins two entries with the same id, which describe one tun device, and returns true. Puts the path of the first
+/// entry into the second entry, which has all other fields.
 bool joinTun(RestoreImages& out, FileId id, Record<FileEntry>& entry) {
     const auto known = out.files.find(id);
     if (known == out.files.end())

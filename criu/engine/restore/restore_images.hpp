@@ -30,21 +30,22 @@ struct RestoreImages {
     std::optional<Record<InventoryEntry>> inventory;
     model::ProcessTree tree;
     std::unordered_map<TreePid, std::unique_ptr<const memory::PageSource>>
-        pages;  ///< pages of the private memory of all processes that aren't zombies
+        pages;  ///< pages of the private memory of each process except zombies
     std::unordered_map<FileId, Record<FileEntry>> files;
     std::optional<Record<SeccompEntry>> seccompFilters;
-    /// Filters of each process; processes without filters have no entry.
+    /// Seccomp filters of each process; processes without filters have no entry.
     std::unordered_map<TreePid, std::vector<task::SeccompPlan>> seccomp;
 };
 
 /// Returns the id of the file's network namespace; nothing for a file that has none.
 [[nodiscard]] std::optional<std::uint32_t> networkOf(const FileEntry& file);
 
-/// Returns true if the restore creates an IPC namespace, to which names of POSIX message queues then refer.
+/// Returns true if the restore creates an IPC namespace. Names of POSIX message queues in the images then refer to this
+/// namespace.
 [[nodiscard]] bool makesIpcNamespace(const RestoreImages& content, const model::Options& options);
 
 /// Reads and checks all small images. Throws Error with the image's name if an image is missing or inconsistent. Sets
-/// the image version of the directory, and opens its parent images. `pages`: reads pages of the same images.
+/// the image version in `images`, and opens the parent images. `pages`: page sources of the same images.
 RestoreImages readImages(ImageDir& images, const memory::PageSources& pages, Log& log);
 
 }  // namespace criu::engine

@@ -7,7 +7,8 @@
 
 namespace criu::engine {
 
-/// Data that all restored processes use. The coordinator creates it before the root, and processes inherit it by fork.
+/// Data that all restored processes use. The coordinator creates it before the root, and restored processes inherit it
+/// by fork.
 struct RestoreRun {
     const model::Options& options;
     Log& log;
@@ -23,7 +24,7 @@ struct RestoreRun {
     RestoreControl& control;
     ServiceFds service;
     const RestoreStart& start;
-    const memory::RangeSet& mappings;  ///< mappings of the coordinator, which all restored processes have at birth
+    const memory::RangeSet& mappings;  ///< mappings of the coordinator, which restored processes inherit
     LazyRestore* lazy;                 ///< connection to a daemon; null without --lazy-pages and --map-pages
     std::size_t allowedMappings;       ///< maximum number of mappings of a process (kernel::allowedMappings())
 };

@@ -49,8 +49,8 @@ std::uint64_t signalMaskOf(const CoreEntry& core) {
     return core.thread_core->has_blk_sigset != 0 ? core.thread_core->blk_sigset : 0;
 }
 
-/// Returns the signal that stopped the process before the dump: SIGTSTP, SIGTTIN or SIGTTOU; SIGSTOP in all other
-/// cases.
+/// Returns the signal that stopped the process before the dump. If the images don't name SIGTSTP, SIGTTIN or SIGTTOU,
+/// returns SIGSTOP.
 int stopSignalOf(const TaskCoreEntry& core) {
     const int signal = core.has_stop_signo != 0 ? static_cast<int>(core.stop_signo) : SIGSTOP;
     return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU ? signal : SIGSTOP;
@@ -72,8 +72,8 @@ compel::ThreadSegments asSegments(const std::vector<std::byte>& bytes) {
     return segments;
 }
 
-/// Sets the POSIX locks of a process by fcntl(2) calls in it. Writes their arguments to the address `room` in the
-/// process. Throws Error.
+/// Sets the POSIX locks of a process by fcntl(2) calls that criu makes in the process. Writes the arguments of these
+/// calls to the address `room` in the process. Throws Error.
 void setPosixLocks(compel::RemoteSyscalls& calls, std::uint64_t room, const std::vector<const FileLockEntry*>& locks) {
     const compel::RemoteMemory memory(calls.tracee().tid());
     for (const FileLockEntry* const lock : locks) {
@@ -108,8 +108,8 @@ ResumedTree::ResumedTree(const RestoreRun& run, const PidMap& pids) {
         const ErrorContext context([&] { return fmt::format("process {}", task->pid); });
         seize(run, pids, *task, areas);
     }
-    // All processes are seized before the first one gets the credentials of its user. So no restored process can trace
-    // another one.
+    // Seizes all processes before the first one gets the credentials of its user: a process with these credentials
+    // could trace a process that isn't seized.
     const auto forEach = [this](auto&& step) {
         for (std::size_t i = 0; i < members_.size(); ++i) {
             const ErrorContext context([&] { return fmt::format("process {}", members_[i].task->pid); });
@@ -117,8 +117,8 @@ ResumedTree::ResumedTree(const RestoreRun& run, const PidMap& pids) {
         }
     };
     forEach([&run](compel::FrozenProcess& process, const Member& member) { releaseFiles(run, process, member); });
-    // Registers lazy areas before a thread can access them, and while the processes still have the privilege to create
-    // a userfaultfd.
+    // Registers lazy areas here: before a thread can access them, and while the processes still have the privilege to
+    // create a userfaultfd.
     if (run.lazy != nullptr) {
         forEach([&run](compel::FrozenProcess& process, const Member& member) {
             run.lazy->handOver(process, member.area, *member.task);
@@ -192,12 +192,12 @@ void ResumedTree::requireRights(const RestoreRun& run, const PidMap& pids) const
 }
 
 ResumedTree::KillOnFailure::~KillOnFailure() {
-    // A traced process keeps its pid even after it has ended, so the signal can't reach another process.
+    // As long as criu traces a process, the kernel doesn't reuse its pid, so the signal can't reach another process.
     for (compel::FrozenProcess& process : processes_)
         if (!process.leader().released())
             ::kill(process.pid(), SIGKILL);
-    // Reaps children before their parents: the init of a pid namespace ends only when all other processes of the
-    // namespace are reaped.
+    // Reaps children before their parents, because the init of a pid namespace ends only when all other processes of
+    // the namespace are reaped.
     while (!processes_.empty())
         processes_.pop_back();
 }
@@ -234,8 +234,8 @@ void ResumedTree::setThreads(const model::Task& task, const Threads& threads) {
 }
 
 void ResumedTree::resumeTasks(const RestoreRun& run, bool stopAll) {
-    // If a process ends during these steps, a process outside of the tree has killed it. criu resumes the other
-    // processes.
+    // Ignores the end of a process during the steps below: only an outside process can have killed it. criu resumes the
+    // remaining processes.
     std::vector<HostPid> stopping;
     for (std::size_t i = 0; i < processes_.size(); ++i) {
         const model::Task& task = *members_[i].task;
@@ -253,7 +253,7 @@ void ResumedTree::resumeTasks(const RestoreRun& run, bool stopAll) {
             show(run, processes_[i], *members_[i].task);
             processes_[i].detach();
         } catch (const compel::Error&) {
-            // A thread that criu resumed before has ended the whole process.
+            // Ignored: a thread that criu has resumed before has ended the process.
         }
     }
     members_.clear();
@@ -261,7 +261,7 @@ void ResumedTree::resumeTasks(const RestoreRun& run, bool stopAll) {
     waitGroupStop(stopping);
 }
 
-/// Sets the dumpable flag of the images. This is the last step: other processes of the user may trace a dumpable
+/// Sets the dumpable flag of the images. Call it last, because other processes of the same user may trace a dumpable
 /// process (ptrace(2)).
 void ResumedTree::show(const RestoreRun& run, compel::FrozenProcess& process, const model::Task& task) {
     const bool changes =

@@ -13,8 +13,8 @@ namespace criu::engine {
 /// Restored tree whose threads are all seized. The constructor seizes the parked processes, unmaps the restorer, and
 /// sets the dumped credentials, registers, signal masks and POSIX locks.
 ///
-/// No code of the tree has run, and no unprivileged process can trace one of the processes. Without resumeTasks(), the
-/// destructor kills the processes, as does a failing constructor.
+/// No code of the tree has run, and no unprivileged process can trace one of the processes. If the constructor fails,
+/// or the destructor runs before resumeTasks(), criu kills the processes.
 class ResumedTree {
 public:
     ResumedTree(const RestoreRun& run, const PidMap& pids);
@@ -25,11 +25,11 @@ public:
     /// Calls `work` for each process, with its TreePid.
     void forEach(const std::function<void(compel::FrozenProcess& process, TreePid pid)>& work);
 
-    /// Throws Error if the credentials of a thread or the parent of a process in /proc differ from the images. This
-    /// prevents that a mistake of criu gives a process more privileges than it had.
+    /// Throws Error if /proc shows other credentials of a thread, or another parent of a process, than the images. So
+    /// an error in criu can't give a process more privileges than it had.
     void requireRights(const RestoreRun& run, const PidMap& pids) const;
 
-    /// Resumes all processes. A process that is stopped in the images stops at once; with `stopAll`, all processes do.
+    /// Resumes all processes. A process that was stopped at the dump stops at once; with `stopAll`, every process does.
     void resumeTasks(const RestoreRun& run, bool stopAll);
 
 private:
@@ -45,7 +45,7 @@ private:
     static void setThreads(const model::Task& task, const Threads& threads);
 
     std::vector<Member> members_;  ///< data of the processes, with the indices of `processes_`
-    /// Scope that kills the processes of a failed restore before their tracing ends, because the kernel would then
+    /// Scope that kills the processes of a failed restore before criu stops tracing them, because the kernel would then
     /// resume them.
     class KillOnFailure {
     public:

@@ -35,7 +35,8 @@ std::vector<namespaces::ParkedProcess> processesOf(const BornRestore& born) {
     return processes;
 }
 
-/// Executes a step. Only logs its error as a warning, because the restore can't be reverted any more.
+/// Executes `step`. Only logs its error as a warning, because the processes run, and criu can't revert the restore any
+/// more.
 template <typename Step>
 void orWarn(Log& log, Step&& step) noexcept {
     try {
@@ -78,8 +79,8 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
     planned.log().stage("devices");
     resumeDevices(parking);
     planned.log().stage("resume");
-    // Destroyed before the phases of the restore, so that a failure thaws the cgroups before criu kills the processes:
-    // frozen processes can't end.
+    // Destroyed before the phases of the restore. After a failure, its destructor thaws the cgroups before criu kills
+    // the processes, because frozen processes can't end.
     cgroup::FrozenGroups frozen = planned.cgroups.freeze();
     std::optional<PidFile> pidFile;
     if (planned.options().pidFile)
@@ -89,13 +90,15 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
     for (const auto& kind : planned.namespaces)
         kind->clean(processes);
     parking.tree.requireRights(prepared.run, born.pids);
-    // Opens the network after the last step that may fail, so that no peer gets packets of a tree that criu then kills.
+    // Opens the network after the last step that may fail. Earlier, a peer could get packets of a tree that criu then
+    // kills.
     openNetwork(born);
     orWarn(planned.log(), [&] { planned.run.listeners.notify(Stage::PreResume); });
 
-    // The following steps only log errors: a resumed process can't be reverted.
+    // The steps below only log errors, because criu can't revert processes that run.
     planned.devices.finish();
-    // Closes the queue: criu may run as long as the tree, but must not keep descriptors that the processes close.
+    // Closes the queue of the descriptor store. The queue keeps files open that the processes may close, and criu may
+    // run as long as the tree.
     planned.store.closeQueue();
     orWarn(planned.log(),
            [&] { planned.nsContext.withPathsOf(born.processes.root(), [&] { planned.files.removeLinks(); }); });
@@ -129,7 +132,8 @@ void RunningRestore::reportDone() const {
 
 int RunningRestore::awaitRoot() const {
     const PlannedRestore& planned = parked_.planned;
-    // Waits for criu's child, which with --new-pidns is the init: it exits when the root exits, with the same status.
+    // Waits for criu's child. With --new-pidns, this is the namespace init, which exits when the root exits, with the
+    // root's exit status.
     const pid_t root = parked_.born.processes.init().value;
     int status = 0;
     for (;;) {

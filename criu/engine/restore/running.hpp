@@ -13,8 +13,8 @@ public:
     RunningRestore(const RunningRestore&) = delete;
     RunningRestore& operator=(const RunningRestore&) = delete;
 
-    /// Waits for the end of the root, or until the user stops criu, which doesn't end the root. Returns criu's exit
-    /// status: 1 after a stop, else 0, even if the root has failed, like CRIU 4.2.
+    /// Waits until the root has ended, or until the user stops criu (this doesn't end the root). Returns criu's exit
+    /// status: 1 after a stop, else 0. Like CRIU 4.2, returns 0 even if the root has failed.
     [[nodiscard]] int awaitRoot() const;
 
 private:

@@ -32,8 +32,8 @@ void raise(const model::ProcessTree& tree, const kernel::ResourceLimits& before)
 }
 
 /// Raises the limits of objects that the kernel counts for each user of a user namespace (enum rlimit_type in
-/// <linux/user_namespace.h>). In a new user namespace, the soft limits of its creator apply to all users
-/// (create_user_ns()).
+/// <linux/user_namespace.h>). When a process creates a user namespace, its soft limits become limits of all users in
+/// this namespace (create_user_ns()).
 void raiseLimitsOfUser() {
     for (const auto resource : {RLIMIT_NPROC, RLIMIT_MSGQUEUE, RLIMIT_SIGPENDING, RLIMIT_MEMLOCK}) {
         rlimit wanted{RLIM_INFINITY, RLIM_INFINITY};
@@ -49,7 +49,7 @@ void raiseLimitsOfUser() {
 /// Number of signals and timers of the tree that the kernel counts for RLIMIT_SIGPENDING.
 struct QueueNeeds {
     std::uint64_t all = 0;
-    std::uint64_t limited = 0;  ///< number of entries that the kernel refuses when the queue is full
+    std::uint64_t limited = 0;  ///< part of the entries that the kernel refuses above the limit
 
     void add(const SignalQueueEntry* queue) {
         for (std::size_t i = 0; queue != nullptr && i < queue->n_signals; ++i) {
@@ -105,7 +105,7 @@ ScopedRlimits::ScopedRlimits(const model::ProcessTree& tree, bool raiseAll) : Sc
 }
 
 int ScopedRlimits::makeRoomForFiles(std::size_t count) noexcept {
-    // Descriptor numbers have type int, which also limits fs.nr_open.
+    // Descriptor numbers have type int, so fs.nr_open can't be higher than its maximum.
     constexpr std::size_t kMost = std::numeric_limits<int>::max();
     if (count > static_cast<std::size_t>(files_) && count <= kMost && kernel::makeRoomForFiles(count))
         files_ = static_cast<int>(count);

@@ -8,15 +8,15 @@
 
 namespace criu::engine {
 
-/// Scope in which criu has raised resource limits during a restore: criu needs many descriptors, and restored processes
-/// inherit the limits. Raises the limits that the kernel counts for each user as far as criu may. The destructor sets
+/// Scope in which criu has raised resource limits for a restore: criu needs many descriptors, and restored processes
+/// inherit the limits. Also raises limits that the kernel counts for each user, as far as criu may. The destructor sets
 /// the previous limits.
 class ScopedRlimits {
 public:
-    /// Throws Error if criu may not raise a limit, or if criu's user can't have as many queued signals and POSIX timers
-    /// as the tree. The limit of locked memory becomes unlimited, or the hard limit if criu may not raise it.
-    /// `raiseAll`: also raises the other limits to the highest limits of the tree, because the processes may not raise
-    /// their limits themselves.
+    /// Throws Error if criu may not raise a limit. Throws Error if criu's user may have fewer queued signals and POSIX
+    /// timers than the tree has. The limit of locked memory becomes unlimited, or the hard limit if criu may not raise
+    /// it. `raiseAll`: also raises each other limit to the highest value in the tree, because the processes may not
+    /// raise their limits themselves.
     ScopedRlimits(const model::ProcessTree& tree, bool raiseAll);
     ~ScopedRlimits() { putBack(); }
     ScopedRlimits(const ScopedRlimits&) = delete;
@@ -28,8 +28,7 @@ public:
 
     [[nodiscard]] const kernel::ResourceLimits& before() const noexcept { return before_; }
 
-    /// Sets the previous limits. Call it before criu executes the command of --exec-cmd, or before it waits for the
-    /// root.
+    /// Sets the previous limits. Call it before criu executes the command of --exec-cmd or waits for the root.
     void putBack() const noexcept;
 
 private:

@@ -23,7 +23,7 @@
 namespace criu::files {
 namespace {
 
-// Flags that libc's header lacks. <linux/fanotify.h> can't be included together with libc's header.
+// Flags that libc's header lacks. <linux/fanotify.h> and libc's header can't both be included.
 constexpr unsigned kMarkEvictable = 0x200;  // FAN_MARK_EVICTABLE, Linux 5.19
 constexpr unsigned kMarkIgnore = 0x400;     // FAN_MARK_IGNORE, Linux 6.0
 
@@ -38,8 +38,8 @@ public:
 
     void open(FileOpener& opener) override {
         const int flags = static_cast<int>(entry_.flags);
-        // Uses the flags of the dumped fanotify_init(2). fdinfo shows FAN_NONBLOCK and FAN_CLOEXEC of this call, even
-        // if the file's flags have changed.
+        // Uses the flags that the program passed to fanotify_init(2). fdinfo shows FAN_NONBLOCK and FAN_CLOEXEC of that
+        // call, even if the file's flags have changed since.
         UniqueFd fd(::fanotify_init(entry_.faflags, entry_.evflags));
         if (const int code = errno; !fd)
             failAtLimit(
@@ -50,10 +50,10 @@ public:
         opener.provide(FileId{entry_.id}, std::move(fd));
     }
 
-    /// Sets the marks after all processes have opened their files, so that the restore causes no events.
+    /// Sets the marks after all processes have opened their files, because opening a marked file would cause an event.
     void complete(PlacedFiles& files) override {
         const int self = files.find(FileId{entry_.id});
-        // The image lists the newest mark first, as the kernel does.
+        // The image has the newest mark first, because the kernel lists marks in this order.
         const auto marks = list(entry_.mark, entry_.n_mark);
         WatchedOpener opener(remaps_, files.usersOf(FileId{entry_.id}), files.usernsd());
         for (auto at = marks.rbegin(); at != marks.rend(); ++at) {

@@ -25,7 +25,8 @@ namespace criu::files {
 namespace {
 
 constexpr unsigned long kSetNextWatch = _IOW('I', 0, std::int32_t);  // INOTIFY_IOC_SETNEXTWD, Linux 4.16
-/// Bits of a mask that inotify_add_watch(2) accepts. fdinfo of old kernels also shows other bits.
+/// Bits of a mask that inotify_add_watch(2) accepts. Other bits must be cleared, because fdinfo of old kernels also
+/// shows them.
 constexpr std::uint32_t kMask = IN_ALL_EVENTS | IN_EXCL_UNLINK | IN_ONESHOT;
 
 class RestoredInotify final : public RestoredFile {
@@ -43,7 +44,8 @@ public:
         opener.provide(FileId{entry_.id}, std::move(fd));
     }
 
-    /// Adds the watches after all processes have opened their files, so that the restore causes no events.
+    /// Adds the watches after all processes have opened their files, because opening a watched file would cause an
+    /// event.
     void complete(PlacedFiles& files) override {
         const int self = files.find(FileId{entry_.id});
         const auto watches = list(entry_.wd, entry_.n_wd);
@@ -65,7 +67,7 @@ private:
         const std::string path = selfPath(target.fd);
         const auto wanted = static_cast<int>(watch.wd);
         // The kernel numbers watches in ascending order. INOTIFY_IOC_SETNEXTWD sets the next number (Linux 4.16,
-        // CONFIG_CHECKPOINT_RESTORE). Without it, criu adds and removes temporary watches until the kernel reaches the
+        // CONFIG_CHECKPOINT_RESTORE). If it fails, criu adds and removes temporary watches until the kernel reaches the
         // number.
         const bool isSet = ::ioctl(self, kSetNextWatch, wanted) == 0;
         for (;;) {

@@ -54,8 +54,8 @@ bool leadsTo(const std::string& path, const struct stat& wanted, const TreeRoot&
            there.st_dev == wanted.st_dev && there.st_ino == wanted.st_ino;
 }
 
-/// Opens the root directory of a mount, by which open_by_handle_at(2) can open handles. Returns an invalid descriptor
-/// if a single file is mounted, or if another mount covers the mount point.
+/// Opens the root directory of a mount; open_by_handle_at(2) can then open handles of this mount. Returns an invalid
+/// descriptor if a single file is mounted, or if another mount covers the mount point.
 UniqueFd openMount(const kernel::MountInfo& mount, const TreeRoot& tree) {
     return UniqueFd(
         ::open(tree.at(mount.mountPoint, mount.id).c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC));
@@ -114,7 +114,7 @@ WatchedInodes::Lookup WatchedInodes::openHandle(std::uint32_t device, const kern
         struct stat stat {};
         sys(::fstat(fd.get(), &stat), "stat a watched inode");
         found.symbolicLink = S_ISLNK(stat.st_mode);
-        // If only a part of the file system is mounted, the path may lead to another file.
+        // Checks the path, because it may lead to another file if only a part of the file system is mounted.
         found.path = linkOf(fd.get());
         if (leadsTo(found.path, stat, dump.treeRoot(), root.mount)) {
             found.result = Opened::WithPath;
@@ -159,11 +159,11 @@ FhEntry* WatchedInodes::describe(std::uint32_t device, std::uint64_t inode,
         found = openHandle(device, *handle, dump);
     }
     if (found.result == Opened::WithPath) {
-        // Symbolic links get no path, as in CRIU, because CRIU would follow the link.
+        // Symbolic links get no path, because CRIU would follow the link. CRIU gives them no path either.
         if (!found.symbolicLink || found.inMemoryOnly) {
             out.path = dump.arena().string(found.path);
-            // A path on a mount of a non-root namespace differs in the namespace of the watching process, so the image
-            // contains the mount id.
+            // The image contains the mount id, because the watching process may be in a namespace in which the path
+            // leads to another file.
             out.has_mnt_id = dump.treeRoot().isDumped() ? 1 : 0;
             out.mnt_id = static_cast<std::uint32_t>(found.mount);
         }
@@ -189,12 +189,13 @@ struct stat statOf(const UniqueFd& fd, const std::string& path) {
     return stat;
 }
 
-/// Opens a path with the credentials of the calling thread. Returns an invalid descriptor if they don't permit it.
+/// Opens a path with the credentials of the calling thread. Returns an invalid descriptor if these credentials don't
+/// permit it.
 UniqueFd openAsCaller(const std::string& path, std::uint64_t inode) {
     UniqueFd fd(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     if (fd) {
         const struct stat stat = statOf(fd, path);
-        // The watched file was moved, and a symbolic link has its path.
+        // The watched file was moved, and now a symbolic link has its path.
         if (S_ISLNK(stat.st_mode) && stat.st_ino != inode)
             fd.reset(::open(path.c_str(), O_PATH | O_CLOEXEC));
     }
@@ -203,8 +204,8 @@ UniqueFd openAsCaller(const std::string& path, std::uint64_t inode) {
     return fd;
 }
 
-/// Returns true if the calling thread may read the file, which inotify_add_watch(2) and fanotify_mark(2) require.
-/// Before Linux 5.8, faccessat2(2) doesn't exist, and only these calls make the check.
+/// Returns true if the calling thread may read the file, because inotify_add_watch(2) and fanotify_mark(2) require
+/// this. Before Linux 5.8, faccessat2(2) doesn't exist, and only these two calls make the check.
 bool mayRead(const UniqueFd& fd) {
     return ::syscall(SYS_faccessat2, fd.get(), "", R_OK, AT_EMPTY_PATH | AT_EACCESS) == 0 || errno == ENOSYS;
 }
@@ -231,7 +232,7 @@ std::span<const std::byte> bytesOf(const FhEntry& handle) {
     return std::as_bytes(std::span(handle.handle, handle.n_handle)).first(handle.bytes);
 }
 
-/// Returns true if the file has this handle. A file system never uses the same handle for two inodes.
+/// Returns true if the file has this handle. A file system never uses one handle for two inodes.
 bool hasHandle(const UniqueFd& fd, const FhEntry& handle) {
     const std::span<const std::byte> wanted = bytesOf(handle);
     const std::array<std::byte, kMaxHandle> none{};
@@ -289,7 +290,8 @@ UniqueFd WatchedOpener::openByHandle(std::uint32_t device, const FhEntry& handle
             code = errno;
             continue;
         }
-        // If only a part of a file system is mounted, a handle also leads to files outside of that part.
+        // Checks the file again: if only a part of a file system is mounted, a handle may lead to a file outside of
+        // that part.
         struct stat stat {};
         sys(::fstat(fd.get(), &stat), "stat a watched file");
         if (mount.root == "/" || leadsTo(linkOf(fd.get()), stat, {}, mount.id))

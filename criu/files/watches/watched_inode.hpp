@@ -21,8 +21,8 @@ namespace criu::files {
 
 class FileDump;
 
-/// Watched inodes of a dump. It finds a path for each inode, because a handle isn't valid on another machine or on a
-/// new tmpfs.
+/// Watched inodes of a dump. The class finds a path for each inode, because a handle isn't valid on another machine or
+/// on a new tmpfs.
 class WatchedInodes {
 public:
     explicit WatchedInodes(const PathDump& paths) : paths_(paths) {}
@@ -41,7 +41,7 @@ private:
         Opened result = Opened::No;
         std::string path;
         int mount = 0;              ///< mount id of the mount on which `path` is
-        bool inMemoryOnly = false;  ///< true if the kernel discards all inodes of the file system at its unmount
+        bool inMemoryOnly = false;  ///< true if the kernel discards all inodes of the file system when it is unmounted
         bool symbolicLink = false;
     };
     struct Root {
@@ -64,15 +64,15 @@ private:
 /// Opened file on which a restore sets a watch.
 struct WatchedFile {
     UniqueFd fd;  ///< O_PATH descriptor
-    /// Path rights with which criu opened the file. criu sets the watch with the same rights, because the path may lead
-    /// to another file than the watched one. Unset: criu's credentials.
+    /// Path rights with which criu opened the file; unset means criu's credentials. criu sets the watch with the same
+    /// rights, because the path may lead to another file than the watched one.
     std::optional<kernel::FileRights> rights;
 
-    /// Takes the path rights until the result is destroyed. Returns null if `rights` is unset.
+    /// Gives the calling thread the path rights until the result is destroyed. Returns null if `rights` is unset.
     [[nodiscard]] std::unique_ptr<kernel::FileRightsScope> takeRights() const;
 };
 
-/// Opener of watched inodes for one restored process. It reads the mounts once.
+/// Opener of watched inodes for one restored process. It reads the mounts only once.
 class WatchedOpener {
 public:
     /// `users`: result of PlacedFiles::usersOf() for the watching file.
@@ -81,8 +81,8 @@ public:
 
     /// Opens a watched inode: its restored ghost file, or the file at its path, or its file handle.
     WatchedFile open(std::uint32_t device, std::uint64_t inode, const FhEntry& handle);
-    /// Opens a path. Throws Error if a user may not read the file, except if only root can have created the file at
-    /// this path.
+    /// Opens a path. Throws Error if a user may not read the file, unless only root can have created the file at this
+    /// path.
     WatchedFile openPath(const std::string& path);
 
 private:
@@ -95,8 +95,8 @@ private:
     std::optional<kernel::MountTable> mounts_;
 };
 
-/// Returns a path of an O_PATH descriptor, for calls that need a path. The path leads to the inode itself, even for a
-/// symbolic link.
+/// Returns a path that leads to the inode of an O_PATH descriptor, even if this is a symbolic link. For calls that need
+/// a path.
 [[nodiscard]] std::string selfPath(const UniqueFd& fd);
 
 }  // namespace criu::files

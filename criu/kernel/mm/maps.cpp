@@ -29,8 +29,8 @@ constexpr std::size_t indexOf(char first, char second) noexcept {
     return static_cast<std::size_t>(first - 'a') * kLetters + static_cast<std::size_t>(second - 'a');
 }
 
-/// Returns a table that contains the flag for each pair of letters. A table is fast: smaps shows a dozen flags for each
-/// mapping.
+/// Returns a table with the flag for each pair of letters. criu uses a table because it is fast: smaps shows a dozen
+/// flags for each mapping.
 consteval std::array<VmFlag, kLetters * kLetters> flagsByLetters() {
     std::array<VmFlag, kLetters * kLetters> flags{};
     flags.fill(VmFlag::Unknown);
@@ -72,8 +72,8 @@ std::uint64_t Vma::*sizeField(std::string_view key) noexcept {
     return nullptr;
 }
 
-/// Reads and parses maps or smaps in pieces of whole lines, because smaps of many mappings is large. `pieceSize` is the
-/// size of the read buffer in bytes; one read(2) returns about a page.
+/// Reads and parses maps or smaps in pieces that consist of complete lines, because smaps of many mappings is large.
+/// `pieceSize`: size of the read buffer in bytes; one read(2) returns about a page.
 std::vector<Vma> readThrough(const ProcPid& process, const std::string& name, std::size_t pieceSize) {
     const UniqueFd file = process.open(name, O_RDONLY);
     const ErrorContext context([&] { return process.path() + '/' + name; });
@@ -106,7 +106,7 @@ void MapsParser::feed(std::string_view text) {
     Scanner lines(text);
     std::string_view line;
     while (lines.line(line)) {
-        // A header line begins with an address in lower-case hex, a field line with an upper-case letter.
+        // A header line begins with an address in lower-case hex, and a field line with an upper-case letter.
         const char first = line.empty() ? '\0' : line.front();
         if ((first >= '0' && first <= '9') || (first >= 'a' && first <= 'f'))
             header(line);
@@ -174,7 +174,8 @@ std::vector<MappedFileSystem> parseMappedFileSystems(std::string_view text) {
         scan.needNumber(minor, "minor device number", 16);
         mapped.device = makedev(major, minor);
         const auto same = [&](const MappedFileSystem& other) { return other.device == mapped.device; };
-        // Searches backwards, because the mappings of one file are usually adjacent.
+        // Searches backwards, because an entry of the same file is usually near the end: mappings of one file are
+        // mostly adjacent.
         if (mapped.device != 0 && std::none_of(found.rbegin(), found.rend(), same))
             found.push_back(mapped);
     }
@@ -188,8 +189,8 @@ std::vector<Vma> parseMaps(std::string_view text) {
 }
 
 std::vector<Vma> readMaps(const ProcPid& process) {
-    // The buffer is large enough for the longest line: a path of one page, in which each byte is escaped to four. For a
-    // larger buffer, malloc() would call mmap(2) each time.
+    // The buffer has room for the longest line: a path of one page in which each byte is escaped to four. It isn't
+    // larger, because malloc() would then call mmap(2) each time.
     return readThrough(process, "maps", std::size_t{32} << 10);
 }
 

@@ -86,25 +86,25 @@ struct Vma {
     /// PROT_READ | PROT_WRITE | PROT_EXEC.
     int prot = 0;
     bool shared = false;
-    /// True if `name` ends with " (deleted)". The name of an existing file may also end so.
+    /// True if `name` ends with " (deleted)". The file may exist even then, because its name may end in this way.
     bool deleted = false;
     /// File offset in bytes.
     std::uint64_t pgoff = 0;
-    /// Device of the superblock. On btrfs and overlayfs, it differs from the device of stat(2). Device 0:0 with inode 0
-    /// means that the mapping has no file.
+    /// Device of the superblock. On btrfs and overlayfs, stat(2) shows another device. Device 0:0 with inode 0 means
+    /// that the mapping has no file.
     std::uint32_t devMajor = 0;
     std::uint32_t devMinor = 0;
     std::uint64_t inode = 0;
     /// Path of the file, or a name in brackets ("[heap]", "[anon:…]"); empty if the kernel shows no name. criu decodes
-    /// escaped newlines and keeps " (deleted)". The kernel doesn't escape backslashes here, so criu misreads a path
-    /// that contains the four characters \012.
+    /// escaped newlines. It doesn't remove " (deleted)". The kernel doesn't escape backslashes here, so that criu
+    /// misreads a path that contains the four characters \012.
     std::string name;
 
     /// Fields of smaps. All sizes are in bytes.
     VmFlags flags;
     std::uint64_t kernelPageSize = 0;
     std::uint64_t rss = 0;
-    std::uint64_t inCommon = 0;  ///< part of `rss` that at least one other mapping shares
+    std::uint64_t inCommon = 0;  ///< part of `rss` that other mappings share
     std::uint64_t anonymous = 0;
     std::uint64_t swap = 0;
     std::uint64_t locked = 0;
@@ -136,8 +136,8 @@ struct MappedFileSystem {
     std::uint64_t end = 0;
 };
 
-/// Returns each file system that has a mapped file once. `text` is that of maps. It is faster than parseMaps(). Throws
-/// Error on a malformed line.
+/// Returns the file systems of mapped files, each once. `text`: content of maps. Faster than parseMaps(). Throws Error
+/// on a malformed line.
 [[nodiscard]] std::vector<MappedFileSystem> parseMappedFileSystems(std::string_view text);
 
 /// Parses maps or smaps.
@@ -146,8 +146,10 @@ struct MappedFileSystem {
 /// Reads maps or smaps. Costs on Linux 6.18 (Firecracker guest, warm caches):
 /// - maps takes 0.45 us per mapping, because the kernel doesn't read page tables for it.
 /// - smaps takes 2.8 us per mapping, plus 8 ms per GiB of present 4 KiB pages, because the kernel walks all page
-/// tables. PAGEMAP_SCAN takes as long.
-/// - ioctl(PROCMAP_QUERY) (Linux 6.11) takes 0.6 us per mapping and lacks VmFlags, so it can replace neither file.
+///   tables. PAGEMAP_SCAN takes as long.
+/// - ioctl(PROCMAP_QUERY) (Linux 6.11) takes 0.6 us per mapping and doesn't return VmFlags. So it can't replace either
+///   file.
+///
 /// Only smaps contains VmFlags, so a dump reads smaps once. All other code reads maps.
 [[nodiscard]] std::vector<Vma> readMaps(const ProcPid& process);
 [[nodiscard]] std::vector<Vma> readSmaps(const ProcPid& process);

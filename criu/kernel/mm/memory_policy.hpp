@@ -16,16 +16,16 @@ struct MemoryPolicy {
     int mode = 0;   ///< MPOL_… mode, with its mode flags
     Nodes nodes{};  ///< mask in which bit N stands for node N
 
-    /// Returns a policy that uses `node` while this node has free memory, and then other nodes.
+    /// Returns a policy by which the kernel uses `node` as long as this node has free memory, and then other nodes.
     static MemoryPolicy preferring(unsigned node);
 };
 
-/// Returns true if the machine has, or can get, more than one node.
+/// Returns true if the machine has several nodes, or can get more.
 [[nodiscard]] bool hasSeveralNodes();
 
-/// Sets the memory policy of the calling thread. It also applies to pages that the kernel allocates in other processes
-/// while this thread writes to their memory (mm/mempolicy.c, get_task_policy() of the current task). Returns false if
-/// this process may not use the nodes.
+/// Sets the memory policy of the calling thread. If this thread writes to the memory of another process, the policy
+/// also applies to pages that the kernel allocates there: it uses get_task_policy() of the current task
+/// (mm/mempolicy.c). Returns false if this process may not use the nodes.
 [[nodiscard]] bool setMemoryPolicy(const MemoryPolicy& policy) noexcept;
 
 }  // namespace criu::kernel

@@ -58,7 +58,7 @@ std::optional<std::uint64_t> findZeroPage() {
     if (!own)
         return std::nullopt;
     const Mapping page = Mapping::anonymous(machinePageSize());
-    // In a huge page, the read fault would map the huge zero page.
+    // With MADV_NOHUGEPAGE, the read fault maps the zero page, and not the huge zero page.
     ::madvise(page.data(), page.size(), MADV_NOHUGEPAGE);
     static_cast<void>(*static_cast<volatile const char*>(page.as<char>()));
     std::uint64_t entry = 0;
@@ -70,7 +70,7 @@ std::optional<std::uint64_t> findZeroPage() {
     return frame == 0 ? std::nullopt : std::optional(frame);
 }
 
-/// Adapter that merges adjacent runs with equal categories before it calls a visitor.
+/// Adapter for a visitor: merges adjacent runs with equal categories before it calls the visitor.
 class Joiner {
 public:
     explicit Joiner(const PagemapScanner::Visitor& visit) noexcept : visit_(visit) {}
@@ -124,7 +124,8 @@ PagemapScanner::PagemapScanner(UniqueFd pagemap, Mode mode) : pagemap_(std::move
             failErrno("use PAGEMAP_SCAN");
         mode_ = available ? Mode::Scan : Mode::Entries;
     }
-    // The Guard category and bit 58 of pagemap entries are both from Linux 6.15, so one check is enough for both modes.
+    // The category Guard and bit 58 of pagemap entries were both added in Linux 6.15. So one check is enough for both
+    // modes.
     guards_ = kernelTakes(pagemap_.get(), PageIs::Guard);
     if (mode_ == Mode::Entries)
         zeroPfn_ = findZeroPage();
@@ -153,14 +154,14 @@ std::vector<PageRange> PagemapScanner::scan(std::uint64_t start, std::uint64_t e
 
 void PagemapScanner::scanAtOnce(std::uint64_t start, std::uint64_t end, const PageQuery& query,
                                 const Visitor& visit) const {
-    // One thread walks the page tables of 256 MiB in one or two milliseconds. For a smaller part, starting a thread
-    // costs more than it saves.
+    // Minimum size of a part for one thread. One thread walks the page tables of 256 MiB in one or two milliseconds;
+    // for less, starting a thread costs more than it saves.
     constexpr std::uint64_t leastPart = std::uint64_t{256} << 20;
     const unsigned cores = availableCores();
     if (cores == 1 || start >= end || end - start < 2 * leastPart)
         return scan(start, end, query, visit);
-    // Small parts balance the load if some parts have few pages. Their number is limited, because a mapping may reserve
-    // terabytes.
+    // Small parts balance the load if some parts have few pages. The size of a part is limited from below, because a
+    // mapping may reserve terabytes, which would give too many parts.
     const std::uint64_t part = std::max(leastPart, (end - start) / (8 * cores) / leastPart * leastPart);
     std::vector<std::vector<PageRange>> found((end - start + part - 1) / part);
     {
@@ -181,7 +182,7 @@ void PagemapScanner::scanAtOnce(std::uint64_t start, std::uint64_t end, const Pa
 
 void PagemapScanner::scanByIoctl(std::uint64_t start, std::uint64_t end, const PageQuery& query,
                                  const Visitor& visit) const {
-    // A kernel that lacks the Guard category can't be asked for it, and no page has it.
+    // Doesn't request the category Guard from a kernel that lacks it. There, no page has this category.
     const PageIs known = guards_ ? ~PageIs::None : ~PageIs::Guard;
     if (any(query.all & ~known))
         return;
@@ -207,8 +208,8 @@ void PagemapScanner::scanByIoctl(std::uint64_t start, std::uint64_t end, const P
                 continue;
             failErrno("PAGEMAP_SCAN at {:x}", argument.start);
         }
-        // If the result array is full, the kernel may return an end address below the end of the last region, and then
-        // report this region again (Linux 6.18).
+        // Handles a region that is reported twice. If the result array is full, the kernel may return an end address
+        // below the end of the last region, and then reports this region again (Linux 6.18).
         for (PageRange region : std::span(regions).first(static_cast<std::size_t>(found))) {
             region.start = std::max(region.start, reached);
             if (region.start >= region.end)
@@ -240,7 +241,7 @@ void PagemapScanner::scanEntries(std::uint64_t start, std::uint64_t end, const P
             continue;
         const auto read =
             static_cast<std::size_t>(sys(got, "read page map entries at {:x}", address)) / sizeof(entries[0]);
-        if (read == 0)  // the file ends at the end of the address space
+        if (read == 0)  // no entry follows: this is the end of the address space
             break;
         for (std::size_t at = 0; at < read; ++at, address += machinePageSize()) {
             const PageIs page = categoriesOfEntry(entries[at], zeroPfn_);

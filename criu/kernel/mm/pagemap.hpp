@@ -15,7 +15,7 @@ namespace criu::kernel {
 enum class PageIs : std::uint64_t {
     None = 0,
     WpAllowed = 1 << 0,  ///< page of memory with asynchronous userfaultfd write protection
-    Written = 1 << 1,    ///< page that was written since its last write protection
+    Written = 1 << 1,    ///< page that was written since it was last write-protected
     File = 1 << 2,       ///< page of a file or shared memory, not a private copy of such a page
     Present = 1 << 3,
     Swapped = 1 << 4,
@@ -46,33 +46,34 @@ struct PageRange {
 };
 
 /// Selection of pages. A page matches if it has all categories of `all`, none of `none`, and at least one of `any` (if
-/// `any` isn't None). A run ends where the categories of `report` change, so `report` should contain only categories
+/// `any` isn't None). A run ends where the categories of `report` change. So `report` should contain only categories
 /// that the caller uses.
 struct PageQuery {
     PageIs all = PageIs::None;
     PageIs none = PageIs::None;
     PageIs any = PageIs::None;
     PageIs report = PageIs::None;
-    /// Write-protects the matching pages in the same step. Needs PAGEMAP_SCAN and memory registered with userfaultfd.
+    /// If true, also write-protects the matching pages, in the same call. Needs PAGEMAP_SCAN and memory registered with
+    /// userfaultfd.
     bool writeProtect = false;
-    /// Maximal number of pages per visited run, so that the caller can start work before the scan ends. 0 means no
-    /// limit. Mode::Entries ignores it.
+    /// Maximum number of pages per visited run; 0 means no limit. With a limit, the caller can begin its work before
+    /// the scan ends. Mode::Entries ignores it.
     std::uint64_t portion = 0;
 };
 
-/// Selection of pages with private content: present or swapped, but no file pages, zero pages or guard regions. It is
-/// correct for huge pages too.
+/// Selection of pages with private content: present or swapped, but no file pages, zero pages or guard regions. Also
+/// correct for huge pages.
 inline constexpr PageQuery kPrivatePages{.none = PageIs::File | PageIs::PfnZero | PageIs::Guard,
                                          .any = PageIs::Present | PageIs::Swapped};
 
-/// Selection of pages with content in an anonymous mapping (isAnonymous()), which has no file pages. Without the File
-/// category, the kernel reads no struct page: 1.5 ms instead of 11 ms for 131,072 pages (pagemap_page_category() in
-/// fs/proc/task_mmu.c).
+/// Selection of pages with content in an anonymous mapping (isAnonymous()). Doesn't exclude the category File, because
+/// such a mapping has no file pages. Without this category, the kernel reads no struct page: 1.5 ms instead of 11 ms
+/// for 131,072 pages (pagemap_page_category() in fs/proc/task_mmu.c).
 inline constexpr PageQuery kAnonymousPages{.none = PageIs::PfnZero | PageIs::Guard, .any = kPrivatePages.any};
 
 /// Selection of the pages of shared memory that this process has in its page tables. The segment may contain more
-/// pages: pages that other processes wrote, or that were swapped out, which clears page table entries. lseek(SEEK_DATA)
-/// on the file finds these pages.
+/// pages: other processes have written them, or the kernel has swapped them out and cleared their page table entries.
+/// lseek(SEEK_DATA) on the file finds these pages.
 inline constexpr PageQuery kSharedPages{.none = PageIs::Guard, .any = PageIs::Present | PageIs::Swapped};
 
 inline constexpr PageQuery kGuardPages{.all = PageIs::Guard};
@@ -83,8 +84,8 @@ public:
     enum class Mode : std::uint8_t {
         Auto,  ///< Scan if the kernel has PAGEMAP_SCAN; Entries if it lacks PAGEMAP_SCAN
         Scan,  ///< uses ioctl(PAGEMAP_SCAN), which skips unmapped page tables: terabytes in microseconds
-        /// Reads 8 bytes for each page, which is slow on large sparse ranges; callers should skip ranges that smaps
-        /// shows as empty.
+        /// Reads 8 bytes for each page. This is slow on large sparse ranges, so callers should skip ranges without
+        /// pages in smaps.
         Entries,
     };
 
@@ -95,21 +96,21 @@ public:
     /// Returns the mode in use: Scan or Entries, never Auto.
     [[nodiscard]] Mode mode() const noexcept { return mode_; }
     /// Returns true if the kernel reports guard pages. Linux 6.13 and 6.14 have guard pages, but report them as
-    /// swapped; a read of such a page fails with EFAULT.
+    /// swapped. Reading such a page fails with EFAULT.
     [[nodiscard]] bool seesGuards() const noexcept { return guards_; }
     /// Returns true if the scanner recognizes zero pages. Mode::Entries needs CAP_SYS_ADMIN for this.
     [[nodiscard]] bool seesZeroPage() const noexcept { return mode_ == Mode::Scan || zeroPfn_.has_value(); }
 
     using Visitor = std::function<void(const PageRange&)>;
 
-    /// Calls `visit` with each run inside [start, end), in ascending order. Adjacent runs differ in their reported
-    /// categories. Both addresses must be page-aligned. Mode::Entries can't report WpAllowed or Huge.
+    /// Calls `visit` with each run inside [start, end), in ascending order. The reported categories of adjacent runs
+    /// differ. Both addresses must be page-aligned. Mode::Entries can't report WpAllowed or Huge.
     void scan(std::uint64_t start, std::uint64_t end, const PageQuery& query, const Visitor& visit) const;
     [[nodiscard]] std::vector<PageRange> scan(std::uint64_t start, std::uint64_t end, const PageQuery& query) const;
 
-    /// Scans like scan(), but several threads read the page tables of a large range. Calls `visit` in the calling
-    /// thread after all threads have ended. It is meant for frozen processes: one thread takes 40 ms for four million
-    /// small pages.
+    /// Does the same as scan(), but several threads read the page tables of a large range. Calls `visit` in the calling
+    /// thread after all threads have ended. For frozen processes, because one thread takes 40 ms for four million small
+    /// pages.
     void scanAtOnce(std::uint64_t start, std::uint64_t end, const PageQuery& query, const Visitor& visit) const;
 
 private:

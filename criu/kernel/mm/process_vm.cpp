@@ -41,7 +41,7 @@ VmTransfer transfer(Call call, pid_t pid, std::span<const RemoteRange> ranges, s
             done.bytes += static_cast<std::size_t>(got);
             into += static_cast<std::uint64_t>(got);
         } else if (count == 0) {
-            // `local` is full, but ranges remain, so `local` is too small.
+            // `local` is full although ranges remain: the caller passed a buffer that is too small.
             done.code = EINVAL;
             return done;
         }
@@ -70,7 +70,7 @@ VmTransfer readMemorySome(pid_t pid, std::span<const RemoteRange> ranges, std::s
 }
 
 VmTransfer writeMemorySome(pid_t pid, std::span<const RemoteRange> ranges, std::span<const std::byte> local) noexcept {
-    // process_vm_writev() only reads from the local iovec, but the type of iov_base lacks const.
+    // The cast is safe: process_vm_writev() only reads from the local iovec, but the type of iov_base lacks const.
     return transfer(::process_vm_writev, pid, ranges, const_cast<std::byte*>(local.data()), local.size());
 }
 

@@ -25,15 +25,15 @@ struct VmTransfer {
     int code = 0;
 };
 
-/// Copies the ranges one after another into `local` (process_vm_readv(2)), which must be large enough for all ranges.
-/// Continues after short transfers, and splits lists of more than 1024 ranges.
-/// Needs ptrace access. It can't read memory without PROT_READ; /proc/PID/mem can. Never throws.
+/// Copies the ranges one after another into `local` (process_vm_readv(2)); `local` must be large enough for all ranges.
+/// Continues after short transfers, and splits lists of more than 1024 ranges. Needs ptrace access. Can't read memory
+/// without PROT_READ, unlike /proc/PID/mem. Never throws.
 VmTransfer readMemorySome(pid_t pid, std::span<const RemoteRange> ranges, std::span<std::byte> local) noexcept;
 
 /// Copies `local` to the ranges (process_vm_writev(2)). The pages of the ranges must be writable.
 VmTransfer writeMemorySome(pid_t pid, std::span<const RemoteRange> ranges, std::span<const std::byte> local) noexcept;
 
-/// Transfers all ranges, or throws an Error with the process and the failing address.
+/// Transfers all ranges. If this fails, throws Error with the process and the failing address.
 void readMemory(pid_t pid, std::span<const RemoteRange> ranges, std::span<std::byte> local);
 void readMemory(pid_t pid, std::uint64_t address, std::span<std::byte> local);
 void writeMemory(pid_t pid, std::span<const RemoteRange> ranges, std::span<const std::byte> local);

@@ -46,8 +46,8 @@ UffdEvent eventOf(const uffd_msg& message) {
     }
 }
 
-/// Returns the result of a userfaultfd request. `done` is the kernel's output: the number of transferred bytes, or a
-/// negative errno if the kernel transferred none.
+/// Returns the result of a userfaultfd request. `done`: output of the kernel: the number of transferred bytes, or a
+/// negative errno if no byte was transferred.
 Supplied resultOf(int returned, std::int64_t done) noexcept {
     if (returned == 0)
         return {static_cast<std::uint64_t>(done), 0};
@@ -144,7 +144,8 @@ Supplied uffdContinue(int userfaultfd, std::uint64_t at, std::uint64_t bytes) no
 
 void uffdWake(int userfaultfd, std::uint64_t at, std::uint64_t bytes) noexcept {
     uffdio_range range{at, bytes};
-    // Fails only for a range that isn't whole pages of user space. The kernel doesn't look for a mapping there.
+    // Ignores errors: the call fails only for a range that doesn't consist of complete pages of user space. A mapping
+    // isn't necessary.
     ::ioctl(userfaultfd, UFFDIO_WAKE, &range);
 }
 

@@ -18,8 +18,8 @@ constexpr std::uint16_t subsystem(ConntrackTable table) noexcept {
     return static_cast<std::uint16_t>(number << 8);
 }
 
-/// Sets the liberal flag in the entry of a TCP connection. The kernel doesn't report the windows of a connection, so a
-/// restored entry would otherwise drop packets as out of window. `body` begins with an nfgenmsg.
+/// Sets the liberal flag in the entry of a TCP connection. Needed because the kernel doesn't report the windows of a
+/// connection: without the flag, a restored entry would drop packets as out of window. `body` begins with an nfgenmsg.
 void makeLiberal(std::span<std::byte> body) {
     const auto relax = [&](std::span<const std::byte> value) {
         if (value.size() < sizeof(nf_ct_tcp_flags))
@@ -45,8 +45,8 @@ void makeLiberal(std::span<std::byte> body) {
     });
 }
 
-/// Clears status bits that only the kernel may set. The kernel sets IPS_EXPECTED itself if the connection has a master,
-/// and refuses requests that change it.
+/// Clears status bits that only the kernel may set, because it refuses requests that change them. If the connection has
+/// a master, the kernel sets IPS_EXPECTED itself.
 void clearOwnStatus(std::span<std::byte> body) {
     forEachAttribute(body.subspan(NLMSG_ALIGN(sizeof(nfgenmsg))), [&](std::uint16_t type, auto value) {
         if (type != CTA_STATUS || value.size() != sizeof(std::uint32_t))
@@ -85,7 +85,7 @@ std::vector<std::byte> readConntrack(ConntrackTable table) {
 
 void writeConntrack(ConntrackTable table, std::span<const std::byte> messages) {
     NetlinkSocket socket(NETLINK_NETFILTER);
-    // An expected connection refers to its master connection, so criu creates all masters first.
+    // Creates all masters first, because an expected connection refers to its master connection.
     std::vector<NetlinkMessage> related;
     const auto make = [&socket](NetlinkMessage& message) {
         if (const int code = socket.request(message); code != 0)

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-/// Functions for the connection tracking table (nf_conntrack) in the calling thread's network namespace. The images
-/// contain its entries as the kernel's netlink messages. A restore sends the messages to create equal entries.
+/// Functions for the connection tracking table (nf_conntrack) in the calling thread's network namespace. Images contain
+/// the entries of the table as netlink messages of the kernel. A restore sends these messages to create equal entries.
 namespace criu::kernel {
 
 enum class ConntrackTable : unsigned char { Connections, Expectations };

@@ -45,14 +45,13 @@ struct InetSocketInfo {
 };
 
 /// Lists all sockets of a family (AF_…) and protocol in the calling thread's network namespace. `protocol` is
-/// IPPROTO_TCP, IPPROTO_UDP, IPPROTO_UDPLITE, or IPPROTO_RAW for raw sockets of any protocol. The list lacks sockets
-/// without an address. It is empty if the kernel can't list the protocol.
+/// IPPROTO_TCP, IPPROTO_UDP, IPPROTO_UDPLITE, or IPPROTO_RAW for raw sockets of any protocol. Sockets without an
+/// address aren't in the list. The list is empty if the kernel can't list the protocol.
 std::vector<InetSocketInfo> readInetSockets(int family, int protocol);
 
-/// Destroys closed TCP connections at a local port that are in TIME_WAIT or FIN_WAIT2. No process has a descriptor of
-/// such a connection. Acts on the calling thread's network namespace.
-/// Does nothing without CAP_NET_ADMIN in this namespace, or without CONFIG_INET_DIAG_DESTROY. Returns the number of
-/// connections that it found.
+/// Destroys closed TCP connections at a local port that are in TIME_WAIT or FIN_WAIT2; no process has a descriptor of
+/// such a connection. Acts on the calling thread's network namespace. Does nothing without CAP_NET_ADMIN in this
+/// namespace, or without CONFIG_INET_DIAG_DESTROY. Returns the number of connections that it has found.
 std::size_t destroyClosedConnections(int family, std::uint16_t port);
 
 /// Parses one message of the kernel without its netlink header. Throws Error if the message is too short.

@@ -17,8 +17,8 @@ std::optional<Neighbour> parseNeighbour(std::span<const std::byte> answer) {
     if (answer.size() < sizeof(fixed))
         fail("the kernel's description of a neighbour has {} bytes only", answer.size());
     std::memcpy(&fixed, answer.data(), sizeof(fixed));
-    // Ignores entries that the kernel itself creates: for multicast addresses, and for devices without link addresses
-    // (loopback).
+    // Ignores entries that the kernel itself creates. It creates them for multicast addresses, and for devices without
+    // link addresses (loopback).
     if ((fixed.ndm_state & NUD_PERMANENT) == 0 || (fixed.ndm_family != AF_INET && fixed.ndm_family != AF_INET6))
         return std::nullopt;
     Neighbour neighbour;

@@ -17,8 +17,8 @@ namespace {
 
 /// Size of the buffer for one request, in bytes.
 constexpr std::size_t kMessageSize = std::size_t{64} << 10;
-/// Size of the receive buffer. The kernel puts up to 32 KiB of a list into one message (netlink_dump() in
-/// net/netlink/af_netlink.c, Linux 4.6), so a large buffer needs fewer calls.
+/// Size of the receive buffer. A large buffer needs fewer calls, because the kernel puts up to 32 KiB of a list into
+/// one message (netlink_dump() in net/netlink/af_netlink.c, Linux 4.6).
 constexpr std::size_t kAnswerSize = std::size_t{32} << 10;
 
 /// Throws Error if a function of libnl fails. The negative results of libnl aren't errno values.
@@ -32,8 +32,8 @@ void check(int result, Located<Args...> what, Args&&... args) {
 /// Linux 3.1), and criu then reads it again.
 constexpr int kTries = 20;
 
-/// State that libnl's callbacks store for one request. `failure` stores an exception, which can't pass through libnl's
-/// C code.
+/// State that libnl's callbacks store for one request. `failure`: exception of a callback; stored here, because an
+/// exception can't pass through libnl's C code.
 struct Reply {
     std::vector<std::byte> messages;  ///< complete messages of the kernel, one after another
     int code = 0;
@@ -127,7 +127,7 @@ NetlinkMessage::NetlinkMessage(std::uint16_t type, std::uint16_t flags) : messag
 }
 
 void NetlinkMessage::append(const void* data, std::size_t size) {
-    // The parameter of nlmsg_append() lacks const, although the function only reads from it.
+    // The cast is safe: the parameter of nlmsg_append() lacks const, but the function only reads.
     check(::nlmsg_append(message_.get(), const_cast<void*>(data), size, NLMSG_ALIGNTO),
           "put {} bytes into a netlink request", size);
 }
@@ -161,7 +161,8 @@ NetlinkSocket::NetlinkSocket(int protocol) : socket_(::nl_socket_alloc()) {
         failWith(ENOMEM, "create a netlink socket");
     check(::nl_connect(socket_.get(), protocol), "create a netlink socket");
     check(::nl_socket_set_msg_buf_size(socket_.get(), kAnswerSize), "set the buffer of a netlink socket");
-    // A peek isn't necessary, because no message of the kernel exceeds the buffer.
+    // Disables the peek that libnl makes to find the size of a message, because no message of the kernel exceeds the
+    // buffer.
     ::nl_socket_disable_msg_peek(socket_.get());
 }
 
@@ -184,7 +185,7 @@ int NetlinkSocket::request(NetlinkMessage& message, const Visitor& visit) {
 
 void forEachAttribute(std::span<const std::byte> attributes,
                       const std::function<void(std::uint16_t, std::span<const std::byte>)>& visit) {
-    // The types of libnl lack const, although the functions only read.
+    // The cast is safe: libnl's parameters lack const, but the functions only read.
     const auto* at = reinterpret_cast<const nlattr*>(attributes.data());
     auto left = static_cast<int>(attributes.size());
     while (left >= static_cast<int>(sizeof(nlattr)) && ::nla_ok(at, left) != 0) {

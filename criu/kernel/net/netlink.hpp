@@ -14,8 +14,8 @@
 struct nl_msg;
 struct nl_sock;
 
-/// Messages and sockets of netlink(7), by libnl-3. The callers interpret the messages: rtnl links, sock_diag and
-/// conntrack.
+/// Messages and sockets of netlink(7), by libnl-3. The content of messages is the task of other files: rtnl links,
+/// sock_diag and conntrack.
 namespace criu::kernel {
 
 /// Netlink request under construction. It consists of a header, a fixed part, and attributes. Throws Error above 64
@@ -35,10 +35,10 @@ public:
     void number(std::uint16_t type, Number value) {
         attribute(type, &value, sizeof(value));
     }
-    /// Adds an attribute that contains the attributes which `fill` adds. Adds nothing if `fill` adds none.
+    /// Adds an attribute whose value is the list of attributes that `fill` adds. Adds nothing if `fill` adds none.
     void nested(std::uint16_t type, const std::function<void()>& fill);
 
-    /// Returns the message with its header, as far as it is complete.
+    /// Returns the message with its header, as far as it has been composed.
     [[nodiscard]] std::span<const std::byte> bytes() const;
 
 private:
@@ -59,9 +59,8 @@ public:
     using Visitor = std::function<void(const nlmsghdr& header, std::span<const std::byte> payload)>;
 
     /// Sends the request and passes every message of the kernel to `visit`. Returns 0, or the positive errno that the
-    /// kernel reports. The request must have NLM_F_ACK or NLM_F_DUMP.
-    /// If the kernel reports that a list changed during the read, it reads the list again. Throws Error if the
-    /// communication fails.
+    /// kernel reports. The request must have NLM_F_ACK or NLM_F_DUMP. If the kernel reports that a list has changed
+    /// during the read, reads the list again. Throws Error if the communication fails.
     int request(NetlinkMessage& message, const Visitor& visit = nullptr);
 
 private:

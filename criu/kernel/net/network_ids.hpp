@@ -4,16 +4,16 @@
 #include <cstdint>
 #include <optional>
 
-/// Functions for the ids by which one network namespace refers to another (`nsid`, ip-netns(8)). The kernel uses these
-/// ids to report the namespace of a device's peer.
+/// Functions for the ids by which one network namespace names another (`nsid`, ip-netns(8)). By such an id, the kernel
+/// reports the network namespace of a device's peer.
 namespace criu::kernel {
 
-/// Returns the nsid of the network namespace with the descriptor `network`, as the calling thread's network namespace
-/// assigns it; nullopt if it assigns none.
+/// Returns the nsid that the calling thread's network namespace has for another one; nullopt if it has none. `network`:
+/// descriptor of the other namespace.
 [[nodiscard]] std::optional<std::int32_t> networkIdOf(int network);
 
-/// Assigns an nsid to the network namespace with the descriptor `network`, within the calling thread's network
-/// namespace.
+/// Gives another network namespace an nsid in the calling thread's network namespace. `network`: descriptor of the
+/// other namespace.
 void setNetworkId(int network, std::int32_t id);
 
 }  // namespace criu::kernel

@@ -6,12 +6,12 @@
 
 namespace criu::kernel {
 
-/// Interface of libnftables. criu loads the library on first use, because linking it would load seven libraries in
-/// every run of criu.
+/// Interface of libnftables. criu loads this shared library only on first use, because linking it would load seven
+/// libraries in every run of criu.
 class Nftables {
 public:
-    /// Loads the library; throws Error if that fails. All commands act on the network namespace of the thread that
-    /// constructs the object.
+    /// Loads the shared library. Throws Error if this fails. All commands act on the network namespace in which the
+    /// constructing thread is.
     Nftables();
     ~Nftables();
     Nftables(const Nftables&) = delete;

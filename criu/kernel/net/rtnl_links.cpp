@@ -243,7 +243,7 @@ std::vector<std::uint32_t> readRulePriorities(int family) {
     const int code = NetlinkSocket(NETLINK_ROUTE).request(message, [&](const nlmsghdr& header, auto payload) {
         if (header.nlmsg_type != RTM_NEWRULE || payload.size() < sizeof(fixed))
             return;
-        std::uint32_t priority = 0;  // 0 is the default, because the kernel omits the attribute of a priority of 0
+        std::uint32_t priority = 0;  // default, because the kernel omits the attribute if the priority is 0
         forEachAttribute(payload.subspan(NLMSG_ALIGN(sizeof(fixed))), [&](std::uint16_t type, auto value) {
             if (type == FRA_PRIORITY)
                 priority = wordOf(value);

@@ -34,12 +34,13 @@ struct NetworkLink {
     std::string kind;  ///< kind such as "veth" or "bridge"; empty for devices without rtnl_link_ops, such as loopback
     std::optional<std::uint32_t> peer;  ///< index of the lower device or of the veth peer
     std::optional<std::int32_t>
-        peerNetwork;                      ///< nsid of the network namespace of `peer`; unset if it is this namespace
+        /// Nsid of the network namespace in which `peer` is; unset if it is this namespace.
+        peerNetwork;
     std::optional<std::uint32_t> master;  ///< index of the master device
     std::uint32_t queueLength = 0;        ///< transmit queue length in packets
     std::string queueing;                 ///< name of the queueing discipline (tc(8))
     std::vector<LinkOption> options;      ///< options of the device's driver
-    std::vector<LinkOption> portOptions;  ///< options that the driver of the master keeps for this port
+    std::vector<LinkOption> portOptions;  ///< options that the driver of the master device stores for this port
     std::vector<std::byte> address;       ///< hardware address; empty if the device has none
     std::optional<TunLink> tun;
     bool hasProgram = false;  ///< true if the device has an XDP program
@@ -64,7 +65,7 @@ struct NewLink {
     std::string_view kind;
     std::vector<LinkOption> options;
     std::optional<std::uint32_t> below;  ///< index of the lower device, in the calling thread's namespace
-    const NewLink* otherEnd = nullptr;   ///< properties of the peer of a veth device; nullptr for other devices
+    const NewLink* otherEnd = nullptr;   ///< properties of a veth device's other end; nullptr for other devices
 };
 
 void makeLink(const NewLink& link);

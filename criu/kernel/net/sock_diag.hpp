@@ -20,8 +20,8 @@ struct UnixSocketInfo {
     std::uint32_t inode = 0;  ///< inode number, as in "socket:[INODE]"
     int type = 0;             ///< SOCK_STREAM, SOCK_DGRAM or SOCK_SEQPACKET
     UnixState state{};
-    /// Name as the kernel stores it in sun_path: a path ends with a zero byte, and an abstract name begins with one.
-    /// Empty for an unnamed socket.
+    /// Name in the form of sun_path: a path ends with a zero byte, and an abstract name begins with a zero byte. Empty
+    /// for an unnamed socket.
     std::string name;
     /// File at the path to which the socket is bound. The device number has the kernel's internal encoding: major << 20
     /// | minor.
@@ -32,19 +32,20 @@ struct UnixSocketInfo {
     std::optional<File> file;
     /// Inode of the peer; 0 if the peer is closed or not yet accepted. Unset if the socket isn't connected.
     std::optional<std::uint32_t> peer;
-    /// Inodes of the unaccepted connections of a listening socket, oldest first; 0 for a closed connection.
+    /// Inodes of connections that wait for accept(2) at a listening socket, oldest first; 0 for a closed connection.
     std::vector<std::uint32_t> pending;
-    /// Number of unaccepted connections of a listening socket. For other sockets, the number of readable bytes; for
-    /// datagram sockets, the bytes of the first message.
+    /// For a listening socket, the number of connections that wait for accept(2). For other sockets, the number of
+    /// readable bytes; for datagram sockets, only those of the first message.
     std::uint32_t receiveQueue = 0;
-    /// Backlog of a listening socket. For other sockets, the memory of sent data that the peer hasn't read, in bytes.
+    /// For a listening socket, the backlog. For other sockets, the memory in bytes of sent data that the peer hasn't
+    /// read.
     std::uint32_t sendQueue = 0;
     std::uint8_t shutdown = 0;  ///< bit 0: receiving is shut down; bit 1: sending is shut down
     std::optional<uid_t> uid;   ///< uid of the socket's creator; unset before Linux 5.3
 };
 
-/// Lists all Unix sockets in the calling thread's network namespace. The kernel may omit a socket while sockets are
-/// created or closed; readUnixSocket() finds such a socket.
+/// Lists all Unix sockets in the calling thread's network namespace. While sockets are created or closed, the kernel
+/// may omit a socket; readUnixSocket() finds it even then.
 std::vector<UnixSocketInfo> readUnixSockets();
 
 /// Reads the socket with this inode; nullopt if it doesn't exist.

@@ -37,7 +37,7 @@ ifreq requestFor(const std::string& device) {
     return request;
 }
 
-/// Sends an ethtool request. `words` contains the header and space for the kernel's answer.
+/// Sends an ethtool request. `words`: the header, and space for the kernel's reply.
 void ask(int socket, const std::string& device, std::vector<std::uint32_t>& words) {
     ifreq request = requestFor(device);
     request.ifr_data = reinterpret_cast<char*>(words.data());

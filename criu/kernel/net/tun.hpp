@@ -7,8 +7,8 @@
 
 #include "criu/base/unique_fd.hpp"
 
-/// Functions for the state of tun and tap devices that only their descriptors show. <linux/if_tun.h> defines the
-/// constants.
+/// Functions for tun and tap devices, for those parts of their state that only descriptors show. <linux/if_tun.h>
+/// defines the constants.
 namespace criu::kernel {
 
 /// Attachment of a descriptor of /dev/net/tun to a device.
@@ -35,8 +35,8 @@ TunSettings readTunSettings(int fd, bool tap);
 /// Reads the TUN_F_… flags that a program has set for a device of the calling thread's network namespace.
 std::uint32_t readTunOffload(const std::string& device);
 
-/// Attaches a descriptor of /dev/net/tun to a device. Creates the device if the descriptor's network namespace has
-/// none with this name. `index` is the index of a created device; with 0, the kernel chooses it.
+/// Attaches a descriptor of /dev/net/tun to a device. If the descriptor's network namespace has no device of this name,
+/// creates it. `index`: index of a created device; with 0, the kernel chooses it.
 void attachTun(int fd, const std::string& device, std::uint32_t flags, std::uint32_t index = 0);
 
 /// Detaches the queue of an attached descriptor from its multiqueue device.

@@ -22,7 +22,7 @@ pid_t forkChild() {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (::getppid() != parent)
             ::_exit(1);
-        // Resets signal actions and the signal mask, so that a signal which the child causes kills the child.
+        // Resets signal actions and the signal mask, so that a signal which the child causes surely kills the child.
         struct sigaction byDefault {};
         byDefault.sa_handler = SIG_DFL;
         for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGSYS, SIGTRAP, SIGTERM, SIGINT})

@@ -7,11 +7,11 @@
 
 namespace criu::kernel::probe {
 
-/// Runs `body` in a forked child, whose state a probe may change freely, and returns the result of `body`. Returns
+/// Runs `body` in a forked child and returns its result. A probe may change the state of this child freely. Returns
 /// false if `body` throws or a signal kills the child. The kernel kills the child when the calling thread ends.
 bool inChild(const std::function<bool()>& body);
 
-/// Forked child that criu traces. It is stopped by SIGSTOP before it runs `body`. The destructor kills and reaps it.
+/// Forked child that criu traces. Before it runs `body`, it is stopped by SIGSTOP. The destructor kills and reaps it.
 class TracedChild {
 public:
     explicit TracedChild(const std::function<void()>& body);

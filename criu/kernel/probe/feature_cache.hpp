@@ -9,8 +9,8 @@
 namespace criu::kernel {
 
 /// Functions for the file in which criu stores the features that it has found, for later runs. The first line
-/// identifies the boot, the kernel and criu's privileges. The next lines contain one feature name each, and the last
-/// line "end".
+/// identifies the boot, the kernel and criu's privileges. Then each line contains one feature name, and the last line
+/// is "end".
 
 /// Returns "/run/criu.features" for root. For other users, returns "criu.features" in $XDG_RUNTIME_DIR, or an empty
 /// path if that variable is unset.

@@ -59,7 +59,7 @@ enum class Feature : std::uint8_t {
     OverlayfsMaps,
     Breakpoints,
     PagemapScanGuards,
-    // The next features have no name for `check --feature`.
+    // The features below have no name for `check --feature`.
     MadviseGuard,
     MapDroppable,
     MemfdCreate,
@@ -74,7 +74,7 @@ enum class Feature : std::uint8_t {
 };
 inline constexpr std::size_t kFeatures = static_cast<std::size_t>(Feature::RawDiag) + 1;
 
-/// Options of the `check` command with which criu reports a feature.
+/// Option of the `check` command by which criu reports a feature.
 enum class CheckClass : std::uint8_t {
     Extra,         ///< check --extra and check --all
     Experimental,  ///< check --experimental and check --all
@@ -87,12 +87,12 @@ struct FeatureInfo {
     /// Name for `check --feature` and for the cache file.
     std::string_view name;
     CheckClass check;
-    /// False for tools, which may change without a reboot; the cache file must not contain them.
+    /// False for tools, because a tool may change without a reboot; the cache file must not contain such features.
     bool cached;
-    /// Probe of the feature. It changes nothing permanently, and may fork and reap one child. It returns false or
-    /// throws Error if it can't detect the feature.
+    /// Probe of the feature. Changes nothing permanently; may fork and reap one child. Returns false or throws Error if
+    /// the feature doesn't work.
     bool (*probe)();
-    /// Text for messages about what criu can't do without the feature.
+    /// Text for messages: what criu can't do without the feature.
     std::string_view lack;
     /// Use of the feature, for `check --feature list`; empty for Internal.
     std::string_view purpose = {};
@@ -102,14 +102,13 @@ struct FeatureInfo {
 [[nodiscard]] std::span<const FeatureInfo, kFeatures> featureTable() noexcept;
 
 /// Features of the running system. The first query of a feature probes it and stores the result. A file stores found
-/// features for later runs (feature_cache.hpp).
-/// The next run probes a missing feature again, because the user may load a module or raise a limit. Several threads
-/// may use one object.
+/// features for later runs (feature_cache.hpp). It doesn't store missing features: the next run probes them again,
+/// because the user may have loaded a module or raised a limit. Several threads may use one object.
 class Features {
 public:
     /// Uses the cache file at featureCachePath(), which all runs of this user share.
     Features();
-    /// Uses the cache file at `cachePath`; no file if the path is empty.
+    /// `cachePath`: path of the cache file; if it is empty, criu uses no cache file.
     explicit Features(std::string cachePath);
     /// Calls save().
     ~Features();
@@ -119,7 +118,7 @@ public:
     /// Returns true if the feature works; false if it is missing or its probe fails. Never throws.
     [[nodiscard]] bool has(Feature feature);
 
-    /// Throws Error with the description of the feature if it is missing.
+    /// If the feature is missing, throws Error with the description of the feature.
     void require(Feature feature);
 
     /// Writes newly found features to the cache file. Ignores errors, because the next run can probe again.

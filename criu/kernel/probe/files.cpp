@@ -53,7 +53,7 @@ bool timerfdTicks() {
 }
 
 bool tun() {
-    // A probe with TUNSETIFINDEX changes nothing: the kernel only stores the index for a later TUNSETIFF.
+    // Probes with TUNSETIFINDEX, which changes nothing: the kernel only stores the index for a later TUNSETIFF.
     const int index = 7;
     return ::ioctl(openTun().get(), TUNSETIFINDEX, &index) == 0;
 }
@@ -87,7 +87,8 @@ bool closeRange() {
 
 bool inotifyNextWd() {
     const UniqueFd watcher(sys(::inotify_init1(IN_CLOEXEC), "create an inotify file"));
-    // Value of INOTIFY_IOC_SETNEXTWD. Its header <linux/inotify.h> conflicts with <sys/inotify.h>.
+    // Value of INOTIFY_IOC_SETNEXTWD. <linux/inotify.h>, which defines it, can't be included together with
+    // <sys/inotify.h>.
     constexpr unsigned long setNextWd = _IOW('I', 0, std::int32_t);
     return ::ioctl(watcher.get(), setNextWd, 7) == 0;
 }

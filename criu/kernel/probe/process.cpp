@@ -37,7 +37,8 @@ bool nsPid() {
 }
 
 bool loginUid() {
-    // Runs in a child: if the probe can't restore the login uid, this process must stay unchanged.
+    // Runs in a child, because the probe may fail to restore the login uid, and the login uid of this process must not
+    // change.
     return inChild([] {
         const ProcPid self = ProcDir().self();
         const auto before = readLoginUid(self);
@@ -53,8 +54,8 @@ bool loginUid() {
 }
 
 bool clone3SetTid() {
-    // Requests pid 1, which always exists. The kernel returns EEXIST if the caller may choose a pid, and EPERM if it
-    // may not. Both errors show that the kernel supports `set_tid`, and neither call creates a child.
+    // Requests pid 1, because this pid always exists. The kernel returns EEXIST if the caller may choose a pid, and
+    // EPERM if it may not. Both errors show that the kernel supports `set_tid`, and neither call creates a child.
     const pid_t wanted = 1;
     clone_args arguments{};
     arguments.exit_signal = SIGCHLD;

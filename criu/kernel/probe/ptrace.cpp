@@ -17,8 +17,8 @@ namespace criu::kernel::probe {
 
 namespace {
 
-/// Calls ptrace directly: <sys/ptrace.h> lacks some of the requests, and can't be included together with
-/// <linux/ptrace.h>, which has them.
+/// Calls ptrace directly, because <sys/ptrace.h> lacks some of the requests. <linux/ptrace.h> has them, but can't be
+/// included together with it.
 long ptraceCall(long request, pid_t pid, std::uint64_t address, const void* data) {
     return ::syscall(SYS_ptrace, request, pid, address, data);
 }

@@ -78,8 +78,8 @@ bool repairHalfClosed() {
 }
 
 bool listsRawSockets(std::uint8_t family) {
-    // The filter selects no state, so the kernel lists no socket. The call only shows if the kernel can list raw
-    // sockets.
+    // The filter selects no state, so that the kernel lists no socket. The call only shows whether the kernel can list
+    // raw sockets.
     inet_diag_req_v2 filter{};
     filter.sdiag_family = family;
     filter.sdiag_protocol = IPPROTO_RAW;
@@ -92,7 +92,7 @@ bool hasIpv6() {
 }
 
 /// Returns true if $PATH contains a tool with this name that uses the kernel's legacy interface. The tool prints a
-/// version such as "iptables v1.8.9 (legacy)". Older tools print no variant.
+/// version such as "iptables v1.8.9 (legacy)", in which older tools don't name an interface.
 bool isLegacyTool(const std::string& name) {
     const std::string command = "PATH=\"$PATH:/usr/sbin:/sbin\" " + name + " --version 2>/dev/null";
     const std::unique_ptr<FILE, int (*)(FILE*)> output(::popen(command.c_str(), "re"), ::pclose);
@@ -113,7 +113,7 @@ bool socketNetNs() {
 }
 
 bool unixSocketFile() {
-    // The socket has no address, so it has no file. A kernel that supports the ioctl returns ENOENT.
+    // The socket has no address, and so no file. A kernel that supports the ioctl returns ENOENT for such a socket.
     const UniqueFd socket = openSocket(AF_UNIX, SOCK_DGRAM);
     const UniqueFd file(::ioctl(socket.get(), SIOCUNIXFILE));
     return file.valid() || errno == ENOENT;
@@ -140,7 +140,7 @@ bool tcpHalfClosed() {
     try {
         return repairHalfClosed();
     } catch (const Error&) {
-        // Loopback may be down in this namespace, so the probe runs again in a new network namespace.
+        // Probes again in a new network namespace, because loopback may be down in this namespace.
         return inChild([] {
             newNetNs();
             raiseLoopback();
@@ -154,8 +154,8 @@ bool rawDiag() {
 }
 
 bool rawSockets() {
-    // If the kernel can't list raw sockets, criu reads the options of a socket from a duplicate of its descriptor
-    // (pidfd_getfd(2)). CRIU also dumps raw sockets on such kernels.
+    // The feature also works without raw_diag: criu then reads the options of a socket from a duplicate of its
+    // descriptor (pidfd_getfd(2)). CRIU, too, dumps raw sockets on such kernels.
     return rawDiag() || pidfdStore();
 }
 

@@ -21,7 +21,7 @@ std::string describeHolder(std::string_view link) {
                 if (process.readLink(fmt::format("fd/{}", fd)) == link)
                     return fmt::format("process {} ({})", pid, readStat(process, buffer).comm);
         } catch (const Error&) {
-            // Ignores the failure: the process has ended, may not be read, or has closed the descriptor.
+            // Ignores the failure: the process has ended, criu may not read it, or it has closed the descriptor.
         }
     }
     return {};

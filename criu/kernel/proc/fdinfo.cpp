@@ -47,7 +47,8 @@ Number needField(std::string_view text, std::string_view key, int base = 10) {
     return *value;
 }
 
-/// Finds "key:value" in the rest of a line of such pairs. Skips unknown pairs, which newer kernels may insert.
+/// Finds "key:value" in the rest of a line that consists of such pairs. Skips unknown pairs, because newer kernels may
+/// insert some.
 template <typename Number>
 bool findPair(Scanner& scan, std::string_view key, Number& out, int base) {
     Scanner ahead = scan;
@@ -189,8 +190,8 @@ FdInfo parseFdInfo(std::string_view text) {
 
 FdInfo readFdInfo(const ProcPid& task, int fd, ProcBuffer& buffer) {
     const std::string name = fmt::format("fdinfo/{}", fd);
-    // Reads most files with one read(2). These files have one seq_file record, which the kernel returns completely if
-    // the buffer is large enough.
+    // Reads most files by one read(2). Such a file has one seq_file record, and the kernel returns this record
+    // completely if the buffer is large enough.
     std::array<char, 4096> text;
     const UniqueFd file = task.open(name, O_RDONLY);
     const ssize_t got = ::read(file.get(), text.data(), text.size());

@@ -20,10 +20,10 @@ enum class LockKind : std::uint8_t { Posix, Ofd, Flock, Lease, Delegation, Layou
 enum class LockAccess : std::uint8_t { Read, Write, Unlock };
 enum class LeaseState : std::uint8_t { None, Active, Breaking, Breaker };
 
-/// File lock from a "lock:" line of fdinfo or from a line of /proc/locks, which have the same format.
+/// File lock from a "lock:" line of fdinfo or from a line of /proc/locks. Both have the same format.
 struct FileLock {
     std::int64_t id = 0;
-    /// True if the owner doesn't hold the lock, but waits for the lock with this id.
+    /// True if the owner doesn't have the lock, but waits for the lock with this id.
     bool blocked = false;
     LockKind kind = LockKind::Unknown;
     LockAccess access = LockAccess::Read;
@@ -40,14 +40,14 @@ struct FileLock {
 };
 inline constexpr std::uint64_t kLockToEof = INT64_MAX;
 
-/// Common fields of /proc/PID/fdinfo/N (proc_pid_fdinfo(5)). `text` is the complete file, from which the other parsers
-/// of this header read the fields of one file type.
+/// Common fields of /proc/PID/fdinfo/N (proc_pid_fdinfo(5)). `text`: complete file. The other parsers of this header
+/// read the fields of one file type from it.
 struct FdInfo {
     std::int64_t pos = 0;
     /// O_… flags of open(2), including O_LARGEFILE (kLargeFile). O_CLOEXEC here means that the descriptor has
     /// FD_CLOEXEC.
     std::uint32_t flags = 0;
-    /// Id of the mount through which the file was opened. Unset before Linux 3.15.
+    /// Id of the mount by which the file was opened. Unset before Linux 3.15.
     std::optional<int> mountId;
     /// Inode of the file. Unset before Linux 5.14.
     std::optional<std::uint64_t> inode;
@@ -71,7 +71,8 @@ struct EventFdInfo {
     std::uint64_t count = 0;
     /// System-wide id of the eventfd (Linux 5.2).
     std::optional<std::int32_t> id;
-    /// True if the eventfd was created with EFD_SEMAPHORE. Unset before Linux 6.5, which doesn't show it.
+    /// True if the eventfd was created with EFD_SEMAPHORE. Unset before Linux 6.5, because the kernel doesn't show it
+    /// there.
     std::optional<bool> semaphore;
 };
 [[nodiscard]] EventFdInfo parseEventFd(std::string_view text);
@@ -81,7 +82,8 @@ struct EpollTarget {
     /// EPOLL… bits. After an event, an EPOLLONESHOT target has no event bits, only bits such as EPOLLONESHOT itself.
     std::uint32_t events = 0;
     std::uint64_t data = 0;
-    /// Position, inode and device of the file that was added (Linux 4.13). They show if `fd` still refers to this file.
+    /// Position, inode and device of the file that was added (Linux 4.13). They show whether `fd` still refers to this
+    /// file.
     std::optional<std::int64_t> pos;
     std::optional<std::uint64_t> inode;
     /// Device in the kernel's internal encoding: minor number in the low 20 bits.
@@ -139,7 +141,7 @@ struct FanotifyInfo {
 struct TimerFdInfo {
     int clockId = 0;
     std::uint64_t ticks = 0;
-    /// TFD_TIMER_… flags of the last timerfd_settime(2).
+    /// TFD_TIMER_… flags of the most recent timerfd_settime(2).
     int settimeFlags = 0;
     /// Time until the next expiration; zero if the timer is disarmed.
     timespec value{};

@@ -23,8 +23,8 @@ namespace {
 constexpr const char* kFile = "/proc/sys/kernel/pid_max";
 constexpr std::size_t kText = 16;
 
-/// Returns the number in the file, or -errno. It is async-signal-safe, because a child may call it, in which locks of
-/// this process are copied in a locked state.
+/// Returns the number in the file, or -errno. Async-signal-safe, because a child may call it: in the child, a lock that
+/// another thread held at the fork stays locked.
 pid_t readNumber() noexcept {
     std::array<char, kText> text{};
     const UniqueFd file(::open(kFile, O_RDONLY | O_CLOEXEC));
@@ -36,7 +36,7 @@ pid_t readNumber() noexcept {
     return number > 1 ? number : -EINVAL;
 }
 
-/// Writes the number; it is async-signal-safe, like readNumber(). Returns 0 or -errno.
+/// Writes the number. Async-signal-safe, like readNumber(). Returns 0 or -errno.
 pid_t writeNumber(pid_t number) noexcept {
     std::array<char, kText> text{};
     const auto [end, problem] = std::to_chars(text.data(), text.data() + text.size(), number);
@@ -49,15 +49,15 @@ pid_t writeNumber(pid_t number) noexcept {
 constexpr pid_t kRead = 0;
 constexpr pid_t kAskForRight = -1;
 
-/// Reads or writes the file in this process. `wanted` is the number to write, kRead to read the number, or kAskForRight
-/// to check write permission.
+/// Reads or writes the file in this process. `wanted`: number to write; or kRead to read the number, or kAskForRight to
+/// check write permission.
 pid_t actHere(pid_t wanted) noexcept {
     if (wanted == kAskForRight)
         return ::faccessat(AT_FDCWD, kFile, W_OK, AT_EACCESS) == 0 ? 1 : 0;
     return wanted == kRead ? readNumber() : writeNumber(wanted);
 }
 
-/// Calls actHere() in a child, whose end sends no SIGCHLD. `flags` are clone flags, for instance for a new pid
+/// Calls actHere() in a child; the end of the child sends no SIGCHLD. `flags`: clone flags, for instance for a new pid
 /// namespace.
 pid_t actInChild(pid_t wanted, std::uint64_t flags) {
     const Mapping said = Mapping::anonymous(sizeof(pid_t), MAP_SHARED);
@@ -68,7 +68,7 @@ pid_t actInChild(pid_t wanted, std::uint64_t flags) {
     if (child < 0)
         failErrno("create a process to look at {}", kFile);
     if (child == 0) {
-        ::prctl(PR_SET_DUMPABLE, 0);  // unprivileged tasks of the child's pid namespace must not trace it
+        ::prctl(PR_SET_DUMPABLE, 0);  // otherwise unprivileged tasks of the child's pid namespace could trace it
         *said.as<pid_t>() = actHere(wanted);
         ::_exit(0);
     }

@@ -11,8 +11,8 @@ class PidLimit {
 public:
     /// Selects the limit of this process' pid namespace.
     PidLimit() noexcept = default;
-    /// Selects the limit of another pid namespace. The descriptor `pidNamespace` must outlive this object. Each access
-    /// runs in a child that enters the namespace.
+    /// Selects the limit of another pid namespace. The descriptor `pidNamespace` must outlive this object. Accesses the
+    /// limit in a child that enters the namespace.
     explicit PidLimit(int pidNamespace) noexcept : place_(Place::Given), given_(pidNamespace) {}
     /// Returns an object for the limit that new pid namespaces get.
     [[nodiscard]] static PidLimit ofNew() noexcept;

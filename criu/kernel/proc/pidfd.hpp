@@ -11,7 +11,8 @@
 
 namespace criu::kernel {
 
-/// Reference to a process by a pidfd, which stays correct if the kernel reuses the pid (pidfd_open(2), Linux 5.3).
+/// Reference to a process by a pidfd (pidfd_open(2), Linux 5.3). It never refers to another process, even if the kernel
+/// reuses the pid.
 class PidFd {
 public:
     /// Opens a pidfd. Throws Error: ESRCH if the process doesn't exist; EINVAL or ENOENT if `pid` isn't a thread group
@@ -21,7 +22,7 @@ public:
     PidFd(UniqueFd fd, pid_t pid) noexcept : fd_(std::move(fd)), pid_(pid) {}
 
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
-    /// Returns the pid, for messages only, because the kernel may have reused it.
+    /// Returns the pid. Only for messages, because the kernel may have reused the pid.
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
 
     /// Duplicates a descriptor of the process, close-on-exec (pidfd_getfd(2), Linux 5.6). Throws Error: EBADF if the
@@ -32,12 +33,12 @@ public:
     /// all other failures.
     bool sendSignal(int signal, siginfo_t* info = nullptr) const;
 
-    /// Waits until all threads of the process have ended, for `timeout` at most; an unset `timeout` only checks.
+    /// Waits until all threads of the process have ended, at most for `timeout`. Without `timeout`, only checks.
     /// Returns false if a thread still runs. Reaps nothing.
     [[nodiscard]] bool waitExit(std::optional<std::chrono::milliseconds> timeout = std::nullopt) const;
 
     /// Frees the private memory of a killed process (process_mrelease(2), Linux 5.15). Several threads may call it at
-    /// once, which is faster. Returns 0 or the errno: EINVAL if a live process shares the memory.
+    /// once; together they are faster. Returns 0 or the errno: EINVAL if a live process shares the memory.
     int freeMemory() const noexcept;
 
     /// Calls waitid(2) for a child. `options` are those of waitid(2), such as WEXITED. With WNOHANG, si_pid of the

@@ -46,11 +46,11 @@ const KindEntry& entryOf(NamespaceKind kind) noexcept {
     return kKinds[static_cast<std::size_t>(kind)];
 }
 
-/// Returns the inode number of a namespace. `link` is the path of the link below `directory`; messages name the
-/// directory `where`.
+/// Returns the inode number of a namespace. `link`: path of the link below `directory`. `where`: name of the directory
+/// for messages.
 std::optional<std::uint32_t> readIdAt(int directory, const std::string& where, const std::string& link) {
     std::array<char, 64> target;
-    // Reads the text of the link, which contains the inode number. fstat(2) would need an open descriptor of the
+    // Reads the text of the link, because it contains the inode number. fstat(2) would need an open descriptor of the
     // namespace.
     const ssize_t length = ::readlinkat(directory, link.c_str(), target.data(), target.size());
     if (length < 0) {

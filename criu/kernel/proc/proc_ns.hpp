@@ -21,7 +21,8 @@ inline constexpr std::size_t kNamespaceKinds = 8;
 [[nodiscard]] int namespaceCloneFlag(NamespaceKind kind) noexcept;
 
 /// Inode numbers of the links in /proc/PID/ns. Equal numbers mean the same namespace, because all namespaces are in one
-/// nsfs. A number is unset if the kernel lacks the kind, or if the task is a zombie that has left the namespace.
+/// nsfs. A number is unset if the kernel lacks the namespace kind, or if the task is a zombie that has left the
+/// namespace.
 struct NamespaceIds {
     std::array<std::optional<std::uint32_t>, kNamespaceKinds> kinds;
     /// Namespaces in which the kernel creates the next child of the task.
@@ -37,7 +38,7 @@ struct NamespaceIds {
 /// Parses a link text such as "net:[4026531833]", and returns its inode number. Throws Error for any other text.
 [[nodiscard]] std::uint32_t parseNamespaceLink(std::string_view target);
 
-/// Returns the inode number of the namespace that a descriptor refers to. Throws Error.
+/// Returns the inode number of the namespace to which a descriptor refers. Throws Error.
 [[nodiscard]] std::uint32_t namespaceInode(int fd);
 
 [[nodiscard]] std::optional<std::uint32_t> readNamespaceId(const ProcPid& task, NamespaceKind kind);
@@ -45,10 +46,9 @@ struct NamespaceIds {
 /// (NS_GET_PARENT, Linux 4.9).
 [[nodiscard]] bool isWithinPidNamespace(const ProcPid& task, std::uint32_t inode);
 [[nodiscard]] NamespaceIds readNamespaceIds(const ProcPid& task);
-/// Reads the namespaces of one thread. `process` is the directory of its process, and `ofProcess` contains the
-/// namespaces of this process.
-/// Copies from `ofProcess` the kinds that all threads share: the pid namespace never changes, and a multithreaded
-/// process can't change its user or time namespace.
+/// Reads the namespaces of one thread. `process`: directory of its process. `ofProcess`: namespaces of its process. For
+/// kinds in which all threads are in one namespace, copies the number from `ofProcess`: the pid namespace never
+/// changes, and a multithreaded process can't change its user or time namespace.
 [[nodiscard]] NamespaceIds readThreadNamespaceIds(const ProcPid& process, pid_t thread, const NamespaceIds& ofProcess);
 
 /// Namespaces of a frozen process; reads each link once and stores the result.

@@ -14,7 +14,8 @@
 
 namespace criu::kernel {
 
-/// Suffix that the kernel appends to the path of a deleted file. The name of an existing file may also end with it.
+/// Suffix that the kernel appends to the path of a deleted file. The name of an existing file may end with the same
+/// text.
 inline constexpr std::string_view kDeletedMark = " (deleted)";
 
 /// Reusable buffer for /proc files. Each thread needs its own buffer.
@@ -33,9 +34,8 @@ private:
 };
 
 /// Open directory /proc/PID or /proc/PID/task/TID of a task. After the task has ended, every read fails with ENOENT or
-/// ESRCH, even if the kernel reuses the pid.
-/// The parameter `name` is a relative path such as "status" or "fdinfo/3". Several threads may call const functions at
-/// once.
+/// ESRCH, even if the kernel reuses the pid. The parameter `name` is a path below the directory, such as "status" or
+/// "fdinfo/3". Several threads may call const functions at once.
 class ProcPid {
 public:
     ProcPid(UniqueFd dir, std::string path) noexcept : dir_(std::move(dir)), path_(std::move(path)) {}
@@ -47,10 +47,10 @@ public:
     /// Opens the directory task/TID of this process.
     [[nodiscard]] ProcPid thread(pid_t tid) const;
 
-    /// Reads a whole file. The returned view is valid until the next use of `buffer`.
+    /// Reads a complete file. The returned view is valid until the next use of `buffer`.
     std::string_view read(const std::string& name, ProcBuffer& buffer) const;
     [[nodiscard]] std::string readFile(const std::string& name) const;
-    /// Reads a whole file; nullopt if it doesn't exist, because the kernel lacks it or the task has ended.
+    /// Reads a complete file. Returns nullopt if the file doesn't exist: the kernel lacks it, or the task has ended.
     [[nodiscard]] std::optional<std::string> tryReadFile(const std::string& name) const;
 
     /// Returns the target of a symbolic link, as readlink(2) shows it. It may end with kDeletedMark.
@@ -59,7 +59,7 @@ public:
     /// Opens a file by open(2) with `flags` and O_CLOEXEC.
     [[nodiscard]] UniqueFd open(const std::string& name, int flags) const;
 
-    /// Writes `text` with a single write(2), as /proc files require.
+    /// Writes `text` by a single write(2), because /proc files require this.
     void write(const std::string& name, std::string_view text) const;
 
     /// Returns the numeric names in a directory such as "task", "fd" or "fdinfo", in the kernel's ascending order.
@@ -70,13 +70,13 @@ private:
     std::string path_;
 };
 
-/// Open /proc directory. By default, it is the /proc of the caller. The /proc of another pid namespace can be opened by
+/// Open /proc directory. By default, this is the caller's /proc. The /proc of another pid namespace can be opened by
 /// its path.
 class ProcDir {
 public:
     explicit ProcDir(std::string path = "/proc");
 
-    /// Uses an O_PATH or directory descriptor, for instance of a detached /proc mount.
+    /// Uses an O_PATH or directory descriptor, for instance of a /proc mount that isn't attached.
     ProcDir(UniqueFd dir, std::string path) noexcept : dir_(std::move(dir)), path_(std::move(path)) {}
 
     [[nodiscard]] int fd() const noexcept { return dir_.get(); }

@@ -14,7 +14,8 @@ namespace criu::kernel {
 bool mayLookInto(const ProcPid& process, pid_t thread) noexcept {
     char path[32];
     *fmt::format_to_n(path, sizeof(path) - 1, "task/{}/exe", thread).out = '\0';
-    // The kernel applies to this link the same access check as to memory (proc_pid_readlink() in fs/proc/base.c).
+    // Reads this link, because the kernel makes the same check for it as for access to memory (proc_pid_readlink() in
+    // fs/proc/base.c).
     char target = 0;
     return ::readlinkat(process.fd(), path, &target, sizeof(target)) >= 0;
 }

@@ -12,8 +12,8 @@
 
 namespace criu::kernel {
 
-/// Cursor over a text of the kernel, which allocates no memory. A call that fails leaves the cursor unchanged. The
-/// need…() functions throw criu::Error with the expected item and the text at the cursor.
+/// Cursor over a text of the kernel. Allocates no memory. A failed call leaves the cursor unchanged. The need…()
+/// functions throw criu::Error with the expected item and the text at the cursor.
 class Scanner {
 public:
     constexpr explicit Scanner(std::string_view text) noexcept : rest_(text) {}
@@ -125,8 +125,8 @@ template <std::integral Number>
     return value;
 }
 
-/// Decodes the kernel's "\ooo" escapes, but only for the bytes in `escaped`. All other backslashes belong to the name,
-/// because the kernel escapes a backslash only in files where `escaped` contains it.
+/// Decodes the kernel's "\ooo" escapes, but only for the bytes in `escaped`. Another backslash belongs to the name: in
+/// a file in which the kernel doesn't escape backslashes, `escaped` doesn't contain the backslash.
 std::string decodeOctal(std::string_view text, std::string_view escaped);
 
 }  // namespace criu::kernel

@@ -9,7 +9,7 @@
 namespace criu::kernel {
 namespace {
 
-/// Number of processes per thread. To sort so many takes about as long as to start a thread.
+/// Number of processes per thread. Sorting this number takes about as long as starting a thread.
 constexpr std::ptrdiff_t kWorthThread = 64;
 constexpr std::ptrdiff_t kMostThreads = 16;
 
@@ -19,8 +19,8 @@ Sharing::Sharing(std::vector<HostPid> processes, KcmpType type) : type_(type), o
     sort();
 }
 
-/// Sorts by merge sort, which makes the fewest kcmp calls. A sort always compares two adjacent equal elements, so the
-/// comparison function finds out if any processes share.
+/// Sorts by merge sort, because it makes the fewest kcmp calls. A sort compares each two equal elements that become
+/// adjacent. So the comparison function notices whether any processes share an object.
 void Sharing::sort() {
     std::atomic<bool> shared = false;
     const auto before = [&](HostPid a, HostPid b) {

@@ -12,9 +12,9 @@
 
 namespace criu::kernel {
 
-/// Groups of processes that share a kernel object of one kcmp(2) type. For n processes, it makes 0.9 n log2 n kcmp
-/// calls, and distributes many calls to several threads. The kernel has no cheaper way to show that processes share
-/// nothing.
+/// Groups of processes that share a kernel object of one kcmp(2) type. For n processes, the constructor makes 0.9 n
+/// log2 n kcmp calls, and distributes many calls to several threads. The kernel offers no cheaper way to show that
+/// processes share nothing.
 class Sharing {
 public:
     /// Compares the processes, which must be frozen. Throws Error.
@@ -22,10 +22,11 @@ public:
 
     /// Returns two processes that share the object; nullopt if each process has its own object.
     [[nodiscard]] std::optional<std::pair<HostPid, HostPid>> anyPair() const;
-    /// Returns the representative of the processes that share the object with `process`. All of them have the same one.
+    /// Returns the representative of the processes that share the object with `process`. For all of these, the
+    /// representative is the same.
     [[nodiscard]] HostPid firstOf(HostPid process) const;
-    /// Returns a process of the list that shares the object with `other`; nullopt if none does. `other` isn't in the
-    /// list and may run. Throws Error: ESRCH or EPERM if the kernel refuses the comparison.
+    /// Returns a process of the list that shares the object with `other`; nullopt if there is none. `other` isn't in
+    /// the list and may run. Throws Error: ESRCH or EPERM if the kernel refuses the comparison.
     [[nodiscard]] std::optional<HostPid> partnerOf(HostPid other) const;
 
 private:

@@ -22,7 +22,7 @@ TaskStat parseStat(std::string_view text) {
     scan.needNumber(stat.pid, "pid");
     scan.blanks();
     scan.need('(', "(comm)");
-    // Searches the last parenthesis, because comm may contain parentheses and the later fields contain none.
+    // Searches the last parenthesis: comm may contain parentheses, and the fields after it contain none.
     const std::string_view body = scan.rest();
     const std::size_t close = body.rfind(')');
     if (close == std::string_view::npos)

@@ -12,23 +12,23 @@
 
 namespace criu::kernel {
 
-/// Fields of /proc/PID/stat (proc_pid_stat(5)). Without ptrace access, the kernel shows addresses and the exit code as
-/// 0, and code addresses as 1.
+/// Fields of /proc/PID/stat (proc_pid_stat(5)). Without ptrace access, the kernel shows 0 for addresses and the exit
+/// code, and 1 for code addresses.
 struct TaskStat {
     pid_t pid = 0;
-    /// Name of the task. It may contain any bytes, also parentheses and newlines.
+    /// Name of the task. It may contain any bytes, even parentheses and newlines.
     std::string comm;
     TaskState state{};
     pid_t ppid = 0;
     pid_t pgrp = 0;
     pid_t session = 0;
-    /// Device number of the controlling terminal, which decodeDevice() decodes; 0 if the task has none.
+    /// Device number of the controlling terminal, in the form that decodeDevice() accepts; 0 if the task has none.
     std::int32_t ttyNumber = 0;
     /// Foreground group of the controlling terminal; -1 if the task has none.
     pid_t ttyPgrp = 0;
     /// PF_… flags of the kernel.
     std::uint32_t flags = 0;
-    /// CPU time in clock ticks. For a process, it includes all threads, also threads that have ended.
+    /// CPU time in clock ticks. For a process, this includes all threads, even ended ones.
     std::uint64_t cpuTime = 0;
     std::int64_t priority = 0;
     std::int64_t nice = 0;

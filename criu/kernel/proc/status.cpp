@@ -93,7 +93,7 @@ struct Line {
 };
 
 /// Lines in the order in which the kernel prints them. So a search that begins after the previous line usually ends at
-/// once.
+/// the first comparison.
 constexpr std::array kLines{
     Line{"Name", true,
          [](TaskStatus& status, Scanner& value) {
@@ -169,8 +169,8 @@ constexpr std::uint64_t requiredLines() {
     return bits;
 }
 
-/// Returns the index of the line with this key; kLines.size() if none has it. Searches from `from` to the end, and then
-/// from the begin.
+/// Returns the index of the line with this key; kLines.size() if there is none. Searches from `from` to the end, then
+/// from the beginning.
 std::size_t findLine(std::string_view key, std::size_t from) noexcept {
     for (std::size_t at = from; at < kLines.size(); ++at)
         if (kLines[at].key == key)

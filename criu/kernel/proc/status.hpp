@@ -59,8 +59,8 @@ struct TaskStatus {
     CredentialIds gid;
     std::uint32_t fdSize = 0;
     std::vector<std::uint32_t> groups;
-    /// Ids of the task in each of its pid namespaces, from the /proc mount's namespace down to the task's namespace.
-    /// Empty if the kernel lacks CONFIG_PID_NS.
+    /// Ids of the task in its pid namespaces, from the /proc mount's namespace down to the task's own. Empty if the
+    /// kernel lacks CONFIG_PID_NS.
     std::vector<pid_t> nsTgid;
     std::vector<pid_t> nsPid;
     std::vector<pid_t> nsPgid;
@@ -104,7 +104,7 @@ struct TaskStatus {
 /// Reads the file "status" of a process or thread.
 [[nodiscard]] TaskStatus readStatus(const ProcPid& task, ProcBuffer& buffer);
 
-/// Reads task/TID/status below the directory of a process. It needs one open(2) less than ProcPid::thread() and
+/// Reads task/TID/status below the directory of a process. Needs one open(2) less than ProcPid::thread() and
 /// readStatus().
 [[nodiscard]] TaskStatus readThreadStatus(const ProcPid& process, pid_t tid, ProcBuffer& buffer);
 

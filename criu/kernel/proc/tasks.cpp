@@ -39,8 +39,8 @@ std::optional<pid_t> findTracedChild(const ProcDir& proc, const ProcPid& process
                                      ProcBuffer& buffer) {
     const TaskStatus parent = readThreadStatus(process, tid, buffer);
     const auto isIt = [&](const TaskStatus& child) {
-        // /proc lists the pids of a task from the outermost pid namespace inwards, or not at all without CONFIG_PID_NS.
-        // The child may be in a deeper namespace than its parent.
+        // status contains the pids of a task from the outermost pid namespace inwards; without CONFIG_PID_NS, it
+        // contains none. The child may be in a deeper namespace than its parent.
         const std::size_t depth = parent.nsPid.size();
         const pid_t asParentSees = depth == 0 ? child.pid : depth <= child.nsPid.size() ? child.nsPid[depth - 1] : 0;
         return asParentSees == returned && child.tracerPid == parent.tracerPid;

@@ -11,23 +11,23 @@
 
 namespace criu::kernel {
 
-/// Returns the thread ids of a process in ascending order. The leader isn't always the first. A thread that isn't
-/// stopped may create new threads, so the list is complete only for a stopped process.
+/// Returns the thread ids of a process in ascending order. The leader isn't always the first. The list is complete only
+/// for a stopped process, because a running thread may create new threads.
 [[nodiscard]] std::vector<pid_t> readThreads(const ProcPid& process);
 
 /// Returns the numbers of the open descriptors of a task, in ascending order.
 [[nodiscard]] std::vector<int> readDescriptors(const ProcPid& task);
 
-/// Parses /proc/PID/task/TID/children, which contains pids, each followed by a blank.
+/// Parses /proc/PID/task/TID/children. The file contains pids, each followed by a blank.
 [[nodiscard]] std::vector<pid_t> parseChildren(std::string_view text);
 
 /// Returns the children that the thread `tid` created. The list is complete only while the thread and its children are
 /// stopped. Throws Error with ENOENT if the thread has ended or the kernel lacks CONFIG_PROC_CHILDREN.
 [[nodiscard]] std::vector<pid_t> readChildren(const ProcPid& process, pid_t tid, ProcBuffer& buffer);
 
-/// Finds the child that a thread created by clone(2) with CLONE_PTRACE; nullopt if it doesn't exist. The child has the
-/// same tracer as the thread. `returned` is the result of clone(2), which is a pid in the pid namespace of the thread.
-/// Limits and errors are those of readChildren().
+/// Finds the child that a thread has created by clone(2) with CLONE_PTRACE; nullopt if it doesn't exist. The child has
+/// the same tracer as the thread. `returned`: result of clone(2), a pid in the pid namespace of the thread. Limits and
+/// errors are those of readChildren().
 [[nodiscard]] std::optional<pid_t> findTracedChild(const ProcDir& proc, const ProcPid& process, pid_t tid,
                                                    pid_t returned, ProcBuffer& buffer);
 

@@ -30,7 +30,7 @@ struct TimeOffsets {
     friend bool operator==(const TimeOffsets&, const TimeOffsets&) = default;
 };
 
-/// Parses /proc/PID/timens_offsets. The file contains clock names, or clock numbers in Linux 5.6. Throws Error on other
+/// Parses /proc/PID/timens_offsets. The file contains clock names; in Linux 5.6, clock numbers. Throws Error on other
 /// text.
 [[nodiscard]] TimeOffsets parseTimeOffsets(std::string_view text);
 /// Returns the text to write to /proc/PID/timens_offsets.

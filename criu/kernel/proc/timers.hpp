@@ -11,8 +11,8 @@
 
 namespace criu::kernel {
 
-/// POSIX timer, as /proc/PID/timers shows it (proc_pid_timers(5)). The remaining time is missing, because only the task
-/// itself can read it (timer_gettime(2)).
+/// POSIX timer, as /proc/PID/timers shows it (proc_pid_timers(5)). The remaining time isn't there, because only the
+/// task itself can read it (timer_gettime(2)).
 struct PosixTimer {
     /// Id that timer_create(2) returned.
     std::int32_t id = 0;
@@ -22,8 +22,8 @@ struct PosixTimer {
     std::uint64_t value = 0;
     /// SIGEV_SIGNAL, SIGEV_NONE or SIGEV_THREAD; or'ed with SIGEV_THREAD_ID if the timer notifies one thread.
     int notify = 0;
-    /// Tid of the notified thread with SIGEV_THREAD_ID; pid of the process without it. In the pid namespace of the
-    /// /proc mount.
+    /// With SIGEV_THREAD_ID, the tid of the notified thread; without, the pid of the process. Both are ids in the pid
+    /// namespace of the /proc mount.
     pid_t target = 0;
     /// CLOCK_… number; negative for CPU clocks.
     std::int32_t clock = 0;

@@ -15,8 +15,8 @@
 namespace criu::memory {
 namespace {
 
-/// Waits until the shared-pages daemon has read all content and has sealed the file. Returns false if the wait failed.
-/// If the daemon ends, its watchdog process kills the clones.
+/// Waits until the shared-pages daemon has read all content and has sealed the file. Returns false if this doesn't
+/// happen. If the daemon ends, its watchdog process kills the clones.
 bool awaitContent(int file, const std::function<bool()>& stopWanted) {
     constexpr useconds_t kPause = 5'000;
     constexpr int kMost = 10 * 60 * 200;  // ten minutes
@@ -31,7 +31,8 @@ bool awaitContent(int file, const std::function<bool()>& stopWanted) {
     return false;
 }
 
-/// Adds the ranges of a mapping for which the mapped file has content. Returns false if criu can't read these ranges.
+/// Adds the parts of a mapping for which the mapped file has content. Returns false if criu can't find out which parts
+/// these are.
 bool addFileContent(const kernel::ProcPid& process, const kernel::Vma& vma, const std::function<bool()>& stopWanted,
                     RangeSet& found) {
     const std::string name = fmt::format("map_files/{:x}-{:x}", vma.start, vma.end);
@@ -42,7 +43,7 @@ bool addFileContent(const kernel::ProcPid& process, const kernel::Vma& vma, cons
     for (std::uint64_t at = vma.pgoff; at < end;) {
         const off_t data = ::lseek(file.get(), static_cast<off_t>(at), SEEK_DATA);
         if (data < 0)
-            return errno == ENXIO;  // no content follows in the file
+            return errno == ENXIO;  // ENXIO: the file has no content after this offset
         const off_t hole = ::lseek(file.get(), data, SEEK_HOLE);
         if (hole <= data)
             return false;

@@ -14,10 +14,10 @@ struct Vma;
 
 namespace criu::memory {
 
-/// Returns the ranges of a clone's mapping (isOfClones()) that may contain other bytes than zeroes, in ascending order.
-/// These are private pages and file content; page tables don't show file content that the clone never accessed.
-/// Waits until the shared-pages daemon has read all content, or until `stopWanted` returns true. Returns the whole
-/// mapping if criu can't examine the file.
+/// Returns the ranges of a clone's mapping (isOfClones()) that may contain other bytes than zeroes, in ascending order:
+/// private pages, and content of the file. Page tables don't show file content that the clone never accessed. So waits
+/// until the shared-pages daemon has read all content, or until `stopWanted` returns true. Returns the whole mapping if
+/// criu can't examine the file.
 [[nodiscard]] std::vector<Range> contentOfClone(const kernel::ProcPid& process, const kernel::PagemapScanner& scanner,
                                                 const kernel::Vma& vma, const std::function<bool()>& stopWanted);
 

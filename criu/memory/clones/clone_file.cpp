@@ -15,8 +15,8 @@
 namespace criu::memory {
 namespace {
 
-/// Minimum bytes of lazy content for which a mapping uses the shared-pages file. criu fills mappings with less content
-/// before the process runs, because page faults would take longer.
+/// Minimum number of bytes of lazy content for which a mapping uses the shared-pages file. A restore fills a mapping
+/// with less content itself, because this is faster than page faults.
 constexpr std::uint64_t kLeastContent = std::uint64_t{64} << 10;
 
 RangeSet guardsOf(const MmEntry& mm) {

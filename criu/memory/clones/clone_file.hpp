@@ -12,8 +12,8 @@
 #include "images/vma.fwd.hpp"
 
 /// Shared-pages file of `restore --map-pages`: a memfd of the shared-pages daemon that all clones map copy-on-write.
-/// The page at `address` of process number N in the tree has the file offset N * kCloneSpan + address. Thus a mapping
-/// that grows never reaches the bytes of another mapping.
+/// The page at `address` of process number N in the tree has the file offset N * kCloneSpan + address. Each address has
+/// its own offset, so that a growing mapping never reaches the bytes of another mapping.
 namespace criu::kernel {
 struct Vma;
 }
@@ -28,11 +28,11 @@ inline constexpr std::uint64_t kCloneSpan = std::uint64_t{1} << 47;
 inline constexpr std::string_view kCloneFileName = "criu-clones";
 
 /// Returns the mappings of a process that a restore maps from the shared-pages file. Their pages may be lazy, and a
-/// private file mapping can replace them. Growing stacks, memory with MADV_WIPEONFORK or MADV_HUGEPAGE, guard regions
-/// and mappings with little content are excluded.
+/// private file mapping can replace them. Excludes growing stacks, memory with MADV_WIPEONFORK or MADV_HUGEPAGE, guard
+/// regions and mappings with little content.
 [[nodiscard]] std::vector<const VmaEntry*> mappingsOfClones(const MmEntry& mm, const PageSource& pages);
 
-/// Shared-pages file of one process, for its restore.
+/// Part of the shared-pages file that belongs to one restored process.
 struct CloneFile {
     int fd = -1;             ///< borrowed descriptor of the file
     std::size_t number = 0;  ///< number of the process in the tree

@@ -11,10 +11,10 @@
 namespace criu::memory {
 namespace {
 
-/// Maximum bytes that criu maps for a page for which a thread waits.
+/// Maximum number of bytes that criu maps for a fault, including the page for which a thread waits.
 constexpr std::uint64_t kAround = std::uint64_t{64} << 10;
-/// Maximum bytes that criu maps at once while no thread waits. A thread that faults then waits until these bytes are
-/// mapped.
+/// Maximum number of bytes that criu maps at once while no thread waits. The limit is low, because a thread that then
+/// faults waits until these bytes are mapped.
 constexpr std::uint64_t kAhead = std::uint64_t{1} << 20;
 
 }  // namespace
@@ -37,7 +37,8 @@ std::vector<std::unique_ptr<CloneMemory>> CloneMemory::serve() {
 kernel::Supplied CloneMemory::map(const LazyPageMap::Piece& piece) {
     store_.fill(piece.source, piece.bytes);
     const kernel::Supplied result = kernel::uffdContinue(fd_.get(), piece.at, piece.bytes);
-    // The piece may span several mappings, but one UFFDIO_CONTINUE call must stay within one mapping.
+    // The piece may span several mappings, but one UFFDIO_CONTINUE call must stay within one mapping. So tries again
+    // with one page.
     if (result.bytes == 0 && result.code == ENOENT && piece.bytes > kImagePageSize)
         return kernel::uffdContinue(fd_.get(), piece.at, kImagePageSize);
     return result;
@@ -50,7 +51,7 @@ bool CloneMemory::answer(std::uint64_t page) {
         return true;
     switch (result.code) {
         case EAGAIN:
-            return false;  // the kernel has an event that serve() must read first
+            return false;  // the kernel has an event that serve() must process first
         case ESRCH:
             gone_ = true;
             return true;
@@ -91,7 +92,8 @@ bool CloneMemory::mapAhead() {
 }
 
 bool CloneMemory::isGone() {
-    // Uses an arbitrary page, because answer() handles a page correctly in each state.
+    // Serves an arbitrary page only to find out whether the process has ended. This is harmless, because answer()
+    // handles a page correctly in each state.
     const auto any = pages_.waitingFrom(0, kImagePageSize);
     constexpr std::uint64_t kSomewhere = std::uint64_t{1} << 16;
     if (!gone_)

@@ -15,9 +15,9 @@ namespace criu::memory {
 class CloneStore;
 
 /// Memory of one running clone that the shared-pages daemon serves. The first access to each page waits for the daemon.
-/// The daemon maps file pages. It fills pages that the process discarded (madvise(2), mremap(2)) or by which a mapping
-/// grew with zeroes, as anonymous memory has.
-/// One thread must make all calls, so that no page is mapped between the read and the processing of an event.
+/// Usually the daemon maps a page of the file. The daemon fills a page with zeroes if the process has discarded it
+/// (madvise(2), mremap(2)), or if a mapping has grown by it. One thread must make all calls: no page may be mapped
+/// between the read and the processing of an event.
 class CloneMemory {
 public:
     /// `name`: name of the process for error messages. `pages`: result of CloneStore::pagesOf(). `store` must outlive

@@ -14,7 +14,7 @@
 namespace criu::memory {
 namespace {
 
-/// Bytes of the file that one read fills.
+/// Size in bytes of a block of the file: one read fills one block.
 constexpr std::uint64_t kBlock = std::uint64_t{1} << 20;
 
 #ifndef F_SEAL_FUTURE_WRITE

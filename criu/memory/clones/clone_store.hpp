@@ -20,15 +20,15 @@ namespace criu::memory {
 class LazyAreas;
 
 /// Content of the shared-pages file (clone_file.hpp) in the shared-pages daemon. The daemon reads each page from the
-/// images once for all clones, when a clone needs it or when the daemon is idle.
-/// Other processes can't write to the file, because the daemon seals it before clones get it. The daemon adds
-/// F_SEAL_SEAL after it has read all content.
+/// images once for all clones: when a clone needs the page, or when the daemon is idle. Other processes can't write to
+/// the file, because the daemon seals it before clones get it. When the daemon has read all content, it adds
+/// F_SEAL_SEAL.
 class CloneStore {
 public:
     /// `processes`: number of processes in the tree. Throws Error.
     explicit CloneStore(std::size_t processes);
 
-    /// Adds the lazy pages of process `number`. `content` reads them by their addresses in the process.
+    /// Adds the lazy pages of process `number`. `content` reads these pages by their addresses in the process.
     void add(std::size_t number, const PageSource& source, const LazyAreas& areas,
              std::shared_ptr<const LazyContent> content);
     /// Seals the file: no process can resize it, or map it writable and shared. Must follow all add() calls. Throws
@@ -36,13 +36,14 @@ public:
     void seal();
 
     [[nodiscard]] int fd() const noexcept { return file_.get(); }
-    /// Returns the pages that add() added for a process. In the result, `source` is the offset of a page in the file.
+    /// Returns the pages that add() added for a process. In the result, `source` is the offset of a page in the
+    /// shared-pages file.
     [[nodiscard]] const LazyPageMap& pagesOf(std::size_t number) const { return pages_.at(number); }
 
-    /// Waits until the file contains the content of a range, which add() must have added completely. Thread-safe.
-    /// Throws Error.
+    /// Waits until the file contains the content of a range. All of the range must have been added by add().
+    /// Thread-safe. Throws Error.
     void fill(std::uint64_t offset, std::uint64_t bytes);
-    /// Reads one block of missing content. Returns false if all content is read or other threads are reading it.
+    /// Reads one block of missing content. Returns false if all content is read or is being read by other threads.
     /// Thread-safe. Throws Error.
     bool fillNext();
     /// Adds F_SEAL_SEAL and releases the images. All content must be read, and no thread may be in fillNext(). Throws

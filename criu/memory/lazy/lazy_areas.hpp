@@ -49,13 +49,13 @@ public:
     /// Returns the complete mappings whose pages may be lazy.
     [[nodiscard]] std::span<const Range> mappings() const noexcept { return mappings_; }
 
-    /// Calls `visit` with all parts of a job in ascending order, and with a bool that is true for lazy parts. A job
-    /// without lazyAllowed has no lazy part.
+    /// Calls `visit` with all parts of a job in ascending order. The second argument is true if the part is lazy. No
+    /// part is lazy if the job doesn't have lazyAllowed.
     template <typename Visit>
     void forEach(const PageJob& job, Visit&& visit) const;
 
 private:
-    /// Returns the first lazy area that ends after an address.
+    /// Returns the first lazy area whose end is above an address.
     [[nodiscard]] std::vector<Range>::const_iterator from(std::uint64_t address) const noexcept;
 
     std::vector<Range> mappings_;

@@ -12,7 +12,8 @@
 
 namespace criu::memory {
 
-/// Supplier of pages that the images lack: the process of a dump with --lazy-pages, which still has these pages.
+/// Supplier of pages that the images lack: the dumped process, which a dump with --lazy-pages keeps frozen, still has
+/// these pages.
 class PageSupplier {
 public:
     virtual ~PageSupplier() = default;
@@ -27,11 +28,11 @@ public:
     LazyContent(const PageSource& source, const MemoryObject& object, PageSupplier* supplier)
         : source_(source), object_(object), supplier_(supplier), contents_(source.layers().size()) {}
 
-    /// Opens the pages files of all layers and checks their sizes, so that errors appear before a process needs a page.
-    /// Throws Error.
+    /// Opens the pages files of all layers and checks their sizes. Call it early, so that errors appear before a
+    /// process needs a page. Throws Error.
     void open() const;
 
-    /// Reads pages of the process. The message of a thrown Error contains the file and the position.
+    /// Reads pages of the process. If it throws Error, the message contains the file and the position.
     void read(std::uint64_t address, std::span<std::byte> into) const;
 
 private:

@@ -21,10 +21,10 @@ struct LazyEvents {
     std::vector<LazyChild> children;
 };
 
-/// Reads all pending userfaultfd events of a process, and applies its changes of mappings to `pages`. Wakes threads
-/// that wait for an affected page, so that they access the page again.
-/// The caller serves the returned faults afterwards. The kernel returns faults before earlier events, so a move may
-/// have put a lazy page at a faulting address. Throws Error.
+/// Reads all pending userfaultfd events of a process, and makes the process' changes of mappings in `pages`. Wakes
+/// threads that wait for a page which such a change affects, so that they access it again. Returns the faults, which
+/// the caller must serve. The kernel returns faults before earlier events, so a move may have put a lazy page at a
+/// faulting address. Throws Error.
 [[nodiscard]] LazyEvents followEvents(int userfaultfd, LazyPageMap& pages);
 
 }  // namespace criu::memory

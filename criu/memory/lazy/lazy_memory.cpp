@@ -96,7 +96,8 @@ void LazyMemory::answerFaults(News& news) {
         if (result.code == ESRCH)
             lose();
         else if (result.code != 0)
-            kernel::uffdWake(fd_.get(), page, kImagePageSize);  // the page has arrived or was removed
+            // The page has arrived or was removed: the thread tries again.
+            kernel::uffdWake(fd_.get(), page, kImagePageSize);
         return true;
     });
     hasFaults_ = !faults_.empty();
@@ -139,7 +140,7 @@ void LazyMemory::supply(const LazyPageMap::Request& request, std::span<std::byte
             return;
         constexpr useconds_t kPause = 100;
         if (!progress)
-            ::usleep(kPause);  // lets the thread run that reads events
+            ::usleep(kPause);  // the thread that reads events must process an event first
     }
 }
 
@@ -154,8 +155,8 @@ bool LazyMemory::put(const LazyPageMap::Request& request, const LazyPageMap::Pie
             case EAGAIN:
                 return false;
             case ENOENT:
-                // A piece may span several mappings, but one UFFDIO_COPY call must stay within one mapping. A single
-                // page fails only if the process has unmapped it.
+                // A piece may span several mappings, but one UFFDIO_COPY call must stay within one mapping. So tries
+                // again with half of it. A single page fails only if the process has unmapped it.
                 if (size > kImagePageSize) {
                     most = size / 2 & ~(kImagePageSize - 1);
                     return true;

@@ -17,10 +17,9 @@
 namespace criu::memory {
 
 /// Memory of one running process with lazy pages. One thread reads its userfaultfd events, while other threads read
-/// content and supply pages.
-/// No thread may supply a page between the read and the processing of an event: the process continues after the read,
-/// and a page that the process discarded must not appear again. While an event is pending, the kernel itself refuses
-/// supplied pages with EAGAIN.
+/// content and supply pages. No thread may supply a page between the read and the processing of an event. The read lets
+/// the process continue, and a page that the process has discarded must not appear again. While an event is pending,
+/// the kernel itself refuses supplied pages with EAGAIN.
 class LazyMemory {
 public:
     /// `name`: name of the process for error messages. `fd`: userfaultfd of the process. `pages`: missing pages of the
@@ -33,7 +32,7 @@ public:
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
 
     struct News {
-        std::vector<std::uint64_t> wanted;  ///< addresses of waiting pages that a thread of the process faulted on
+        std::vector<std::uint64_t> wanted;  ///< addresses of waiting pages on which a thread of the process faulted
         std::vector<std::unique_ptr<LazyMemory>> children;  ///< memory of new child processes
         bool again = false;  ///< true if a fault is still unserved: the caller must soon call takeEvents() again, even
                              ///< if no event arrives
@@ -41,12 +40,12 @@ public:
     /// Reads and processes userfaultfd events. Only one thread may call it. Throws Error.
     [[nodiscard]] News takeEvents();
 
-    /// Do the same as the functions of LazyPageMap, but are thread-safe.
+    /// Thread-safe functions that do the same as the functions of LazyPageMap with these names.
     [[nodiscard]] std::optional<LazyPageMap::Request> takeAt(std::uint64_t address, std::uint64_t most);
     [[nodiscard]] std::optional<LazyPageMap::Request> takeNext(std::uint64_t most);
     [[nodiscard]] std::uint64_t waitingBytes() const;
 
-    /// Reads the pages of `request` into `buffer`, which must have request.bytes bytes, and copies them to their
+    /// Reads the pages of `request` into `buffer`, which must have request.bytes bytes. Copies the pages to their
     /// current addresses in the process. After a thrown Error, the process can't get all its pages.
     void supply(const LazyPageMap::Request& request, std::span<std::byte> buffer);
 
@@ -57,8 +56,8 @@ public:
     [[nodiscard]] std::uint64_t suppliedBytes() const noexcept { return supplied_; }
 
 private:
-    /// Lock for several threads that supply pages, or for the one thread that reads events. The thread that reads
-    /// events has priority.
+    /// Lock with two kinds of owners: several threads that supply pages, or the one thread that reads events. The
+    /// thread that reads events has priority.
     class Gate {
     public:
         void enterPutting();
@@ -77,8 +76,8 @@ private:
     /// Serves faults after all pending events are read.
     void answerFaults(News& news);
     [[nodiscard]] LazyPageMap::State stateOf(std::uint64_t page) const;
-    /// Copies the beginning of `piece` into the process. Returns false if the kernel requires that an event is read
-    /// first.
+    /// Copies the beginning of `piece` into the process. Returns false if the kernel refuses this until an event is
+    /// read.
     bool put(const LazyPageMap::Request& request, const LazyPageMap::Piece& piece, std::span<const std::byte> content,
              std::uint64_t& most);
     void lose();

@@ -9,9 +9,9 @@
 namespace criu::memory {
 
 /// Lazy page map of one running process: its missing pages and the locations of their content. A page has its current
-/// address `at`, and its address `source` in the image.
-/// Each page first *waits*. Once a thread takes a request that contains the page, the page is *coming* until it
-/// arrives. Changes by the process (forget(), move(), fork()) apply to waiting and coming pages. Not thread-safe.
+/// address `at`, and the address `source` of its content in the image. At first, each page is *waiting*. When a thread
+/// takes a request that contains the page, the page is *coming* until it arrives. Changes by the process (forget(),
+/// move(), fork()) apply to waiting and coming pages. Not thread-safe.
 class LazyPageMap {
 public:
     /// Range of consecutive pages. `at`: current address. `source`: address of the content in the image.
@@ -41,10 +41,10 @@ public:
     [[nodiscard]] std::optional<Piece> waitingFrom(std::uint64_t address, std::uint64_t most) const;
 
     /// Takes at most `most` bytes of waiting pages that begin with the page of `address`. Returns nullopt if that page
-    /// isn't waiting. The next takeNext() continues after the taken pages.
+    /// isn't waiting. Makes takeNext() continue after the taken pages.
     [[nodiscard]] std::optional<Request> takeAt(std::uint64_t address, std::uint64_t most);
-    /// Takes the next waiting pages after the last taken request. After the highest address, it continues at the lowest
-    /// one.
+    /// Removes and returns the waiting pages that follow the request that was most recently removed. After the highest
+    /// address, continues at the lowest address.
     [[nodiscard]] std::optional<Request> takeNext(std::uint64_t most);
 
     /// Returns the current addresses of a request's missing pages. The result is empty if the process has all of them
@@ -55,12 +55,12 @@ public:
     /// Removes a request that is complete.
     void close(std::uint64_t request) { requests_.erase(request); }
 
-    /// Records that the process has discarded pages, such as by madvise(2) or munmap(2).
+    /// Records that the process has discarded pages, for instance by madvise(2) or munmap(2).
     void forget(std::uint64_t start, std::uint64_t bytes);
     /// Records that the process has moved pages (mremap(2)). The moved pages replace pages at `to`.
     void move(std::uint64_t from, std::uint64_t to, std::uint64_t bytes);
     /// Returns the map for a child process, which has a copy of the memory. Pages that are coming to the parent are
-    /// waiting in the child.
+    /// waiting in the map of the child.
     [[nodiscard]] LazyPageMap fork() const;
     /// Removes all pages, because the process has ended.
     void clear();

@@ -21,7 +21,7 @@
 namespace criu::memory {
 namespace {
 
-/// Lowest temporary address of a mapping. Programs and libraries usually lie far from it.
+/// Lowest temporary address of a mapping. Programs and libraries seldom have mappings near it.
 constexpr std::uint64_t kImageScratchBase = 0x100000000;
 
 bool isPrivate(const VmaEntry& vma) {
@@ -32,7 +32,8 @@ bool hasContent(const PageSource& pages, const VmaEntry& vma) {
     return hasPrivatePages(vma) && pages.covers(vma.start, vma.end);
 }
 
-/// Returns true if criu reserves the addresses of such mappings with PROT_NONE before it can create the mappings.
+/// Returns true if a mapping of this stage is created late, so that criu reserves its addresses with PROT_NONE until
+/// then.
 bool isReserved(MapStage stage) {
     return stage == MapStage::Descriptors || stage == MapStage::Program;
 }
@@ -97,23 +98,23 @@ void AddressSpace::unmapOthers(const AddressSpace& previous) const {
             ::munmap(reinterpret_cast<void*>(old.at), old.size());
 }
 
-/// Free addresses for mappings of `mm` that criu can't create at their final address. They exclude occupied addresses
+/// Free addresses for mappings of `mm` that criu can't create at their final addresses. Excludes occupied addresses,
 /// and the final addresses of all mappings.
 class AddressSpace::Room {
 public:
-    /// `occupied`: known mappings of this process. If another mapping exists, mmap(2) with MAP_FIXED_NOREPLACE fails,
-    /// and make() tries again.
+    /// `occupied`: known mappings of this process. If the process has another mapping at an address, mmap(2) with
+    /// MAP_FIXED_NOREPLACE fails, and make() tries again.
     Room(const MmEntry& mm, RangeSet occupied) : mm_(mm), occupied_(std::move(occupied)) { avoidTargets(); }
 
-    /// Chooses placed.at, which is the final address if it is free, and calls `map`. `map` creates the mapping at
-    /// placed.at, and must not replace an existing mapping.
+    /// Sets placed.at to the final address if it is free, else to a temporary address, and calls `map`. `map` creates
+    /// the mapping at placed.at, and must not replace an existing mapping.
     template <typename Map>
     void make(PlacedVma& placed, Map&& map) {
         place(placed);
         try {
             map();
         } catch (const Error&) {
-            // A mapping of this process that `occupied_` lacks occupies the address.
+            // Assumes that a mapping which isn't in `occupied_` occupies the address.
             const std::uint64_t tried = placed.at;
             if (!renew())
                 throw;
@@ -197,7 +198,7 @@ void AddressSpace::addPlaced(PlacedVma placed, Log& log) {
     vmas_.push_back(placed);
 }
 
-/// Adds a mapping that the restorer's program will create.
+/// Adds a mapping that doesn't exist until the restorer's program creates it.
 void AddressSpace::addUnmapped(const VmaEntry& vma) {
     PlacedVma placed;
     placed.vma = &vma;
@@ -218,7 +219,7 @@ AddressSpace AddressSpace::build(const model::Task& task, const PageSource& page
     if (late.saved() != 0)
         log.debug("{} of {} mappings are left to the restorer's program", late.saved(), mm.n_vmas);
 
-    // Mappings of the creator that this process doesn't need are unmapped first, to free their addresses.
+    // First unmaps mappings of the creator that this process doesn't need, to free their addresses.
     std::vector<const VmaEntry*> fresh;
     for (const VmaEntry* vma : list(mm.vmas, mm.n_vmas)) {
         if (is(*vma, VmaStatus::Guard))
@@ -241,8 +242,8 @@ AddressSpace AddressSpace::build(const model::Task& task, const PageSource& page
             space.addUnmapped(*vma);
             continue;
         }
-        // criu writes content through the mapping, so it must be writable. A mapping without content gets its final
-        // protection at once.
+        // A mapping with content must be writable until criu has written the content. A mapping without content gets
+        // its final protection at once.
         const int protection = hasContent(pages, *vma) ? PROT_READ | PROT_WRITE : static_cast<int>(vma->prot);
         if (isOfClones(*vma))
             space.addOfClones(*vma, protection, *clones, room, log);

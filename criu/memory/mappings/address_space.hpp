@@ -29,23 +29,25 @@ struct PlacedVma {
     const MappingKind* kind = nullptr;
     std::uint64_t at = 0;  ///< current address; the final address is vma->start
     bool mapped = false;
-    bool inherited = false;  ///< true if it was inherited by fork and shares pages copy-on-write with the creator
-    bool ofClones = false;   ///< true if it maps the shared-pages file
-    bool filled = false;     ///< true if it has private pages, which this process or an ancestor filled
-    bool complete = false;   ///< true if it has its final content in this process
-    int protection = 0;      ///< current protection
-    LateWork late{};         ///< work on this mapping that is left to the restorer's program
+    /// True if the process inherited it by fork: it then shares pages copy-on-write with the creator.
+    bool inherited = false;
+    bool ofClones = false;  ///< true if it maps the shared-pages file
+    bool filled = false;    ///< true if it has private pages, which this process or an ancestor filled
+    bool complete = false;  ///< true if it has its final content in this process
+    int protection = 0;     ///< current protection
+    LateWork late{};        ///< work on this mapping that the restorer's program does later
 
     [[nodiscard]] bool moved() const noexcept { return mapped && at != vma->start; }
     [[nodiscard]] std::uint64_t size() const noexcept { return vma->end - vma->start; }
 };
 
-/// Builds the memory of a restored process beside criu's memory, in which the process runs until the restorer takes
-/// over. criu creates each mapping at its final address if that is free. If it is occupied, the restorer's program
-/// moves the mapping after criu's memory is unmapped.
-/// A child inherits the half-built memory by fork, so pages that were shared copy-on-write are shared again. The child
-/// takes over equal mappings of its creator, and writes only pages that differ. Pages that no other process shared at
-/// the dump are filled after the children are created.
+/// Memory of a restored process, while criu builds it. The process runs in criu's memory until the restorer starts, so
+/// the process has both memories at the same time. criu creates each mapping at its final address if that address is
+/// free. Otherwise the restorer's program moves the mapping after criu's memory is unmapped.
+///
+/// A child inherits the half-built memory by fork. So it shares pages copy-on-write again that were shared at the dump.
+/// The child uses inherited mappings that equal its own, and writes only pages that differ. criu fills pages that no
+/// other process shared at the dump after the children are created.
 class AddressSpace {
 public:
     /// Creates an empty address space, which is the `previous` of the root process.
@@ -56,8 +58,8 @@ public:
     /// - `pages`: private pages of the task.
     /// - `previous`: mappings that the task inherited from its creator.
     /// - `clones`: shared-pages file (--map-pages), or null.
-    /// - `present`: other known mappings, from ownMappings() before the first process was created. A new read in each
-    ///   process took a tenth of the restore time of small processes.
+    /// - `present`: other known mappings, from one ownMappings() call before the first process was created. A call in
+    ///   each process took a tenth of the restore time of small processes.
     /// - `allowed`: maximum number of mappings of a process (vm.max_map_count).
     static AddressSpace build(const model::Task& task, const PageSource& pages, const AddressSpace& previous,
                               const RangeSet& present, MappedFiles& files, const CloneFile* clones, std::size_t allowed,
@@ -67,15 +69,16 @@ public:
     void mapDevices(const model::Task& task, MappedFiles& files, Log& log);
 
     struct FillRules {
-        const LazyAreas& late;  ///< lazy areas, which are skipped
+        const LazyAreas& late;  ///< lazy areas, which fill() leaves empty
         bool frees = false;     ///< frees the storage of content that was read
-        ReadWatch watch = {};   ///< called for most pages; not called for pages that are compared with inherited memory
-        unsigned threads = 0;   ///< maximum number of reading threads; 0: one for each processor
+        /// Called for pages that are read, except for pages that are compared with inherited memory.
+        ReadWatch watch = {};
+        unsigned threads = 0;  ///< maximum number of reading threads; 0: one for each processor
     };
-    /// Content to read. ForChildren: mappings whose pages other processes may share. All: all mappings that aren't
-    /// filled.
+    /// Content that fill() reads. ForChildren: content of mappings whose pages other processes may share. All: content
+    /// of all mappings that aren't filled.
     enum class Content : std::uint8_t { ForChildren, All };
-    /// Reads contents of mappings. May use threads, all of which have ended when it returns.
+    /// Reads contents of mappings. May use threads, which have ended when this returns.
     void fill(const PageSource& pages, const FillRules& rules, Content which, Log& log);
 
     /// Creates AIO contexts. Must follow the creation of all children, because fork(2) doesn't copy contexts.
@@ -89,15 +92,17 @@ public:
 
     /// Adds steps that unmap all memory except the mappings of this object and `keep` (the restorer and the vDSO).
     void addUnmapSteps(const RangeSet& keep, pie::StepList& steps) const;
-    /// Adds steps that map io_uring rings. The kernel alone chooses their address, so the steps first fill all other
-    /// free addresses. All other memory must be at its final address. `others`: ranges outside of this address space.
+    /// Adds steps that map io_uring rings. Only the kernel chooses the address of a ring, so the steps first occupy all
+    /// other free addresses. All other memory must be at its final address. `others`: ranges outside of this address
+    /// space.
     void addIoUringSteps(MappedFiles& files, const RangeSet& others, pie::StepList& steps) const;
     /// Adds steps that move mappings to their final addresses. Must follow the steps that move the vDSO.
     void addMoveSteps(pie::StepList& steps) const;
-    /// Adds steps for the work that LateWorkPlan left to the restorer's program. Must follow addMoveSteps().
+    /// Adds steps for the work that LateWorkPlan has assigned to the restorer's program. Must follow addMoveSteps().
     void addLateSteps(pie::StepList& steps) const;
 
-    /// Returns the final ranges of all mappings. criu must not use these ranges for its own lasting memory.
+    /// Returns the final ranges of all mappings. criu must not use these ranges for memory that it still needs at the
+    /// end.
     [[nodiscard]] RangeSet targets() const;
 
     [[nodiscard]] const std::vector<PlacedVma>& vmas() const noexcept { return vmas_; }

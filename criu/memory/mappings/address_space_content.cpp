@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Filling of mappings: private pages, and AIO rings, which criu creates together with their content.
+// Content of mappings: fills private pages, and creates AIO rings together with their content.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -19,20 +19,21 @@ namespace criu::memory {
 
 namespace {
 
-/// Size of the pieces of inherited memory that isOther() tests. The comparison of a smaller piece takes negligible
+/// Size in bytes of the pieces of inherited memory that isOther() tests. Comparing a smaller piece takes negligible
 /// time.
 constexpr std::uint64_t kComparedPiece = std::uint64_t{4} << 20;
 /// Bytes that criu reads at once to compare them with inherited memory.
 constexpr std::size_t kCompared = std::size_t{256} << 10;
 
-/// Calls `visit` with all page jobs of a range, which are split into lazy and other parts.
+/// Calls `visit` with all page jobs of a range. Splits each job into lazy parts and other parts.
 template <typename Visit>
 void forEachPart(const PageSource& pages, const LazyAreas& late, const Range& range, Visit&& visit) {
     pages.forEach(range.start, range.end, [&](const PageJob& job) { late.forEach(job, visit); });
 }
 
-/// Returns true if inherited memory at `here` seems to differ completely from the image. criu then replaces the piece,
-/// because a search for equal pages would cost more than it saves. Compares a few pages spread over the piece.
+/// Returns true if inherited memory at `here` seems to differ completely from the image. The caller then replaces the
+/// whole piece, because a search for equal pages would cost more than it saves. Compares a few pages, which are spread
+/// over the piece.
 bool isOther(const Range& piece, const std::byte* here, const PageSource& pages, const LazyAreas& late,
              PageReader& reader) {
     constexpr std::uint64_t kSamples = 16;
@@ -58,12 +59,12 @@ void drop(std::uint64_t at, std::uint64_t bytes) {
     sys(::madvise(reinterpret_cast<void*>(at), bytes, MADV_DONTNEED), "drop inherited memory at {:#x}", at);
 }
 
-/// MADV_HUGEPAGE for ranges in which the image has all pages of a huge page, if the process had given this advice.
-/// Filling is then faster, and the process keeps its huge pages. In other ranges, a huge page would use memory that the
-/// process didn't use.
+/// Advice MADV_HUGEPAGE, if the process had given it, for those ranges in which the image has all pages of a huge page.
+/// With this advice, filling is faster, and the process keeps its huge pages. In other ranges, a huge page would use
+/// memory that the process didn't use.
 class HugePageAdvice {
 public:
-    /// Adds content that is written to `at`. Addresses must ascend within each mapping.
+    /// Adds a range that criu fills. Addresses must ascend within each mapping.
     void add(const PlacedVma& placed, std::uint64_t at, std::uint64_t bytes) {
         const VmaEntry& vma = *placed.vma;
         if (vma.has_madv == 0 || (vma.madv >> MADV_HUGEPAGE & 1U) == 0)
@@ -74,15 +75,15 @@ public:
         }
         end_ = at + bytes;
     }
-    /// Gives the advice for the last range.
+    /// Gives the advice for the range that was added last.
     void finish() { advise(); }
 
 private:
-    /// Gives the advice and ignores errors. seal() repeats all advice, reports errors, and merges the mappings that
-    /// this advice has split.
+    /// Gives the advice and ignores errors. seal() repeats all advice and reports errors. It also merges the mappings
+    /// that this advice has split.
     void advise() {
         constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
-        constexpr int kMostParts = 1000;  // each part temporarily adds two mappings
+        constexpr int kMostParts = 1000;  // each advised range temporarily adds two mappings
         const std::uint64_t from = (start_ + kHugePage - 1) / kHugePage * kHugePage;
         const std::uint64_t to = end_ / kHugePage * kHugePage;
         if (from < to && parts_++ < kMostParts)
@@ -102,7 +103,7 @@ void AddressSpace::fill(const PageSource& pages, const FillRules& rules, Content
     if (rules.frees)
         reader.freeWhatIsRead();
     const LazyAreas& late = rules.late;
-    // The buffer isn't cleared, because most processes use little of it.
+    // make_unique_for_overwrite() doesn't clear the buffer, because most processes use little of it.
     const auto block = std::make_unique_for_overwrite<std::byte[]>(kCompared);
     std::vector<PlacedPages> wanted;
     HugePageAdvice advice;
@@ -138,13 +139,13 @@ void AddressSpace::fill(const PageSource& pages, const FillRules& rules, Content
         for (std::uint64_t start = placed.vma->start; start < placed.vma->end; start += kComparedPiece) {
             const Range piece{start, std::min<std::uint64_t>(start + kComparedPiece, placed.vma->end)};
             auto* const here = reinterpret_cast<std::byte*>(placed.at + (start - placed.vma->start));
-            // A page of hugetlbfs may be larger than a piece, and the kernel can drop only whole pages.
+            // A page of hugetlbfs may be larger than a piece, and the kernel can drop only complete pages.
             const bool huge = (placed.vma->flags & MAP_HUGETLB) != 0;
             if (huge || !isOther(piece, here, pages, late, reader)) {
                 fillInherited(placed, piece, pages, late, reader, {block.get(), kCompared});
                 continue;
             }
-            // Dropped pages that the image lacks read as zeroes, or as the mapped file.
+            // After the drop, pages that the image lacks read as zeroes, or as the mapped file.
             drop(placed.at + (start - placed.vma->start), piece.size());
             want(placed, piece);
         }
@@ -186,8 +187,8 @@ void AddressSpace::fillInherited(const PlacedVma& placed, const Range& piece, co
     forEachPart(pages, late, piece, [&](const PageJob& job, bool isLate) {
         if (job.state != PageJob::State::Absent && !isLate)
             return compare(job);
-        // Drops inherited pages that the image of this process lacks: they must read as zeroes or as the mapped file.
-        // Lazy pages must also be absent.
+        // Drops inherited pages that the image of this process lacks, because they must read as zeroes or as the mapped
+        // file. Also drops lazy pages: they must be absent.
         drop(placed.at + (job.address - start), job.bytes);
     });
 }
@@ -220,7 +221,8 @@ void AddressSpace::createAioRing(const AioRingEntry& ring, const VmaEntry& vma, 
     placed.mapped = true;
     placed.protection = PROT_READ | PROT_WRITE;
     const Range made = makeAioRing(ring, content);
-    // The kernel may have created the ring at an address to which criu later moves another mapping.
+    // The kernel may have created the ring at the final address of another mapping, to which criu moves that mapping
+    // later.
     RangeSet occupied = ownMappings();
     if (occupied.overlaps({vma.start, vma.end}))
         for (const VmaEntry* other : list(mm.vmas, mm.n_vmas))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Last steps of restoring memory: protections, advice and locks, then the restorer's steps that replace criu's memory.
+// Last part of restoring memory: protections, advice and locks, then the restorer's steps that replace criu's memory.
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -63,8 +63,8 @@ void AddressSpace::seal() {
         });
         const int lockFlags = vma.has_lock_on_fault != 0 && vma.lock_on_fault != 0 ? MLOCK_ONFAULT : 0;
         if ((vma.flags & MAP_LOCKED) != 0 && ::mlock2(at, placed.size(), lockFlags) != 0) {
-            // mlock(2) fails with ENOMEM if it can't populate inaccessible memory, but it still marks the memory as
-            // locked.
+            // mlock(2) fails with ENOMEM for inaccessible memory, because it can't populate this memory. Even then it
+            // marks the memory as locked.
             if (errno != ENOMEM || (vma.prot & PROT_READ) != 0)
                 failErrno("lock memory of {:#x}", vma.start);
         }
@@ -110,8 +110,8 @@ void AddressSpace::addIoUringSteps(MappedFiles& files, const RangeSet& others, p
     for (const PlacedVma& placed : vmas_)
         taken.add({placed.vma->start, placed.vma->end});
     const std::vector<Range> gaps = taken.gaps();
-    // A filler mapping may fail, because the kernel also never chooses an address that a filler can't occupy. The
-    // result check of the ring's mapping finds a wrong address.
+    // Ignores a filler mapping that fails: the kernel never chooses an address that a filler can't occupy. The result
+    // check of the ring's mapping finds a wrong address.
     constexpr int kFiller = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
     for (const Range& gap : gaps) {
         const std::uint64_t start = std::max(gap.start, kLowestFilled);

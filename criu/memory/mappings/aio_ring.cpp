@@ -22,9 +22,9 @@
 namespace criu::memory {
 namespace {
 
-/// Header of a ring, which precedes its events. It is part of the kernel's interface, and libaio reads it too.
+/// Header of a ring; the events follow it. It is part of the kernel's interface, because libaio reads it, too.
 struct RingHead {
-    std::uint32_t id;      ///< id that the kernel uses
+    std::uint32_t id;      ///< number by which the kernel finds the context
     std::uint32_t events;  ///< capacity in events
     std::uint32_t head;    ///< index of the oldest event that the task hasn't read
     std::uint32_t tail;    ///< index at which the kernel writes the next event
@@ -61,8 +61,8 @@ RingHead readHead(std::span<const std::byte> ring) {
     return head;
 }
 
-/// Advances the head and tail of a new ring. Only the kernel may set the tail, so this class submits real requests:
-/// writes to a memfd, which finish at submission.
+/// Advances the head and tail of a new ring. Only the kernel may set the tail, so this class submits real requests.
+/// They write to a memfd, and therefore finish at submission.
 class RingPositionSetter {
 public:
     RingPositionSetter(aio_context_t context, std::uint32_t events)
@@ -75,7 +75,7 @@ public:
         request_.aio_lio_opcode = IOCB_CMD_PWRITE;
     }
 
-    /// Adds `count` results to the ring, so the tail advances by `count`.
+    /// Adds `count` results to the ring, so that the tail advances by `count`.
     void fill(std::uint32_t count) {
         std::vector<iocb*> requests(count, &request_);
         for (std::uint32_t done = 0; done < count;)
@@ -84,9 +84,9 @@ public:
                     "submit {} asynchronous writes", count - done));
     }
 
-    /// Adds `count` results and reads them, so head and tail advance by `count`.
+    /// Adds `count` results and reads them, so that head and tail advance by `count`.
     void turn(std::uint32_t count) {
-        // Adds at most half a ring at a time, because the kernel reserves a part of the ring for other processors.
+        // Adds at most half a ring at a time: the kernel reserves a part of the ring for each processor.
         const std::uint32_t step = std::max(events_ / 2, 1U);
         std::vector<io_event> results(step);
         while (count > 0) {

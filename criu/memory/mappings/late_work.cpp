@@ -14,8 +14,8 @@
 namespace criu::memory {
 namespace {
 
-/// Estimated number of criu's own mappings in a restored process: programs, libraries, heaps, stacks of threads and
-/// temporary mappings.
+/// Estimated number of mappings that criu itself has in a restored process: programs, libraries, heaps, stacks of
+/// threads and temporary mappings.
 constexpr std::size_t kOfCriu = 1024;
 
 constexpr int kWritable = PROT_READ | PROT_WRITE;
@@ -37,13 +37,14 @@ bool merge(const VmaEntry& one, const VmaEntry& next) {
     return one.end == next.start && isPlain(one) && isPlain(next) && one.flags == next.flags;
 }
 
-/// Calls `visit` with each plain mapping outside of guard regions, and with its neighbours, which may be null.
+/// Calls `visit` with each plain mapping outside of guard regions. The other two arguments are its neighbours; a
+/// missing neighbour is null.
 template <typename Visit>
 void forEachPlain(std::span<VmaEntry* const> all, Visit&& visit) {
     for (std::size_t i = 0; i < all.size(); ++i) {
         const VmaEntry* const before = i > 0 ? all[i - 1] : nullptr;
         const VmaEntry* const next = i + 1 < all.size() ? all[i + 1] : nullptr;
-        // The image entry of a guard region directly follows or precedes the mapping that contains the region.
+        // In images, the entry of a guard region directly follows or precedes the mapping that contains the region.
         const bool guarded =
             (before != nullptr && isGuarded(*all[i], *before)) || (next != nullptr && isGuarded(*all[i], *next));
         if (isPlain(*all[i]) && !guarded)
@@ -79,7 +80,7 @@ LateWorkPlan LateWorkPlan::choose(const MmEntry& mm, const PageSource& pages, st
         if (static_cast<int>(vma.prot) == kWritable)
             return;
         const bool joinsBefore = before != nullptr && merge(*before, vma) && staysWritable(*before);
-        // The work for `next` isn't chosen yet. With content, `next` is certainly mapped at once.
+        // The work for `next` isn't chosen yet. But if `next` has content, criu certainly maps it at once.
         const bool joinsNext = next != nullptr && merge(vma, *next) && static_cast<int>(next->prot) == kWritable &&
                                pages.covers(next->start, next->end);
         if (!joinsBefore && !joinsNext)
@@ -99,14 +100,14 @@ std::size_t LateWorkPlan::mostSaved(const MmEntry& mm) {
 std::size_t LateWorkPlan::leastSaved(const MmEntry& mm) {
     const auto isWritable = [](const VmaEntry& vma) { return static_cast<int>(vma.prot) == kWritable; };
     std::size_t count = 0;
-    // Counts mappings that aren't writable, but have a writable neighbour. If both have content, late protection
-    // merges them. If one of them has no content, it can be created late.
+    // Counts mappings that aren't writable but have a writable neighbour. If both have content, late protection merges
+    // the two. If one of them has no content, it can be created late.
     forEachPlain(list(mm.vmas, mm.n_vmas), [&](const VmaEntry& vma, const VmaEntry* before, const VmaEntry* next) {
         const bool joins = (before != nullptr && merge(*before, vma) && isWritable(*before)) ||
                            (next != nullptr && merge(vma, *next) && isWritable(*next));
         count += joins && !isWritable(vma) ? 1 : 0;
     });
-    // A mapping without content between two others counts twice, but saves only one mapping.
+    // A mapping without content between two such mappings counts twice, but saves only one mapping.
     return count / 2;
 }
 

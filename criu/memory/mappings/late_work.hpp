@@ -8,13 +8,13 @@
 #include "images/mm.fwd.hpp"
 #include "images/vma.fwd.hpp"
 
-/// Mappings of a restored process that the restorer's program creates or protects after criu's memory is unmapped.
-/// While criu's memory exists, both together could exceed vm.max_map_count.
+/// Late work: mappings of a restored process that the restorer's program creates or protects only after criu's memory
+/// is unmapped. As long as criu's memory exists, all mappings together could exceed vm.max_map_count.
 namespace criu::memory {
 
 class PageSource;
 
-/// Work on a private anonymous mapping that is left to the restorer's program.
+/// Work on a private anonymous mapping that the restorer's program does.
 enum class LateWork : std::uint8_t {
     None,
     Map,      ///< creates the mapping; chosen only for mappings without content
@@ -26,16 +26,17 @@ enum class LateWork : std::uint8_t {
 class LateWorkPlan {
 public:
     /// Chooses no work if the mappings of `mm` and of criu together are at most `allowed`. Otherwise chooses work for
-    /// as many mappings as needed, or for all possible mappings.
+    /// as many mappings as necessary; if that isn't enough, for all possible mappings.
     static LateWorkPlan choose(const MmEntry& mm, const PageSource& pages, std::size_t allowed);
 
-    /// Returns the maximum number of mappings that late work avoids while criu's memory exists, whatever pages contain.
+    /// Returns the maximum number of mappings that late work can avoid while criu's memory exists, for any content of
+    /// the pages.
     [[nodiscard]] static std::size_t mostSaved(const MmEntry& mm);
-    /// Returns the minimum number of mappings that late work avoids, whatever pages contain.
+    /// Returns the minimum number of mappings that late work can avoid, for any content of the pages.
     [[nodiscard]] static std::size_t leastSaved(const MmEntry& mm);
 
     [[nodiscard]] LateWork of(const VmaEntry& vma) const noexcept;
-    /// Number of mappings that the process lacks until the restorer's program does the late work.
+    /// Number of dumped mappings that don't exist before the restorer's program does the late work.
     [[nodiscard]] std::size_t saved() const noexcept { return saved_; }
 
 private:

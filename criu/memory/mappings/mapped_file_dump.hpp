@@ -24,7 +24,7 @@ public:
     /// Called for every mapping of a file.
     virtual int accessOf(const kernel::Vma& vma) = 0;
 
-    /// Returns true if a new mapping of the file has the same content: a regular file or /dev/zero. Called once per
+    /// Returns true for a regular file or /dev/zero: a new mapping of such a file has the same content. Called once per
     /// file.
     virtual bool isPlain(const kernel::Vma& vma) = 0;
 
@@ -37,7 +37,7 @@ public:
     /// Returns true if a device subsystem handles the mapping, and sets `file` to its file id.
     virtual bool claimsDevice(const kernel::Vma&, FileId& /*file*/) { return false; }
 
-    /// Returns true if the process can't access the mapping, so a restore only reserves its addresses. The device
+    /// Returns true if the process can't access the mapping. A restore then only reserves its addresses. The device
     /// subsystem that claims the mapping decides this.
     virtual bool isUnusable(const kernel::Vma&) { return false; }
 };

@@ -27,7 +27,8 @@ int FileCache::segment(const VmaEntry& vma) {
     const int fd = files_.segment(vma);
     if (vma.has_fdflags == 0 || vma.fdflags != O_RDONLY || (vma.flags & MAP_TYPE) != MAP_SHARED)
         return fd;
-    // Opens the segment read-only, so that mprotect(2) can't make the mapping writable.
+    // Opens the segment read-only: with a writable description, the process could make the mapping writable by
+    // mprotect(2).
     fd_.reset(sys(::open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_RDONLY | O_CLOEXEC),
                   "open shared memory for reading only"));
     file_ = 0;

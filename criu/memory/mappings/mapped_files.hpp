@@ -8,8 +8,8 @@
 
 namespace criu::memory {
 
-/// File, offset and range to map for device memory. If `whole` isn't 0, criu must map `whole` bytes, and the wanted
-/// bytes begin `skipped` bytes after the start (device::Relocated).
+/// File, offset and range of device memory to map. Some drivers accept only larger mappings. If `whole` isn't 0, criu
+/// must map `whole` bytes, of which the wanted bytes begin at `skipped` (device::Relocated).
 struct MappedDeviceFile {
     UniqueFd fd;
     std::uint64_t offset = 0;
@@ -34,7 +34,7 @@ public:
     virtual MappedDeviceFile device(const VmaEntry& vma) = 0;
 };
 
-/// Cache that keeps the last opened file open, because the next mapping often maps the same file.
+/// Cache that keeps the most recently opened file open, because the next mapping often maps the same file.
 class FileCache {
 public:
     /// `files` must outlive this object.

@@ -7,7 +7,7 @@ namespace criu::memory {
 namespace {
 
 /// Ring of an AIO context. AddressSpace::createAioRings() creates it by io_setup(2) after all children exist, because
-/// fork(2) doesn't copy contexts. The kernel chooses the first address of the ring.
+/// fork(2) doesn't copy contexts. At first, the ring is at an address that the kernel chooses.
 class AioRing final : public MappingKind {
 public:
     [[nodiscard]] bool claims(const kernel::Vma& vma, MappingDump&) const override { return isAioRing(vma.name); }

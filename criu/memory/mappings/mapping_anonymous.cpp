@@ -6,8 +6,8 @@
 namespace criu::memory {
 namespace {
 
-/// Returns true if no other process shares a page of the mapping. Returns false if criu can't know: the kernel doesn't
-/// report the sharing of swapped pages, and counts hugetlbfs pages in other fields.
+/// Returns true if no other process shares a page of the mapping. Returns false if criu can't determine this: the
+/// kernel doesn't report the sharing of swapped pages, and counts hugetlbfs pages in other fields of smaps.
 bool isExclusive(const kernel::Vma& vma) {
     return vma.inCommon == 0 && vma.swap == 0 && !vma.flags.has(kernel::VmFlag::HugeTlb);
 }

@@ -7,9 +7,8 @@
 namespace criu::memory {
 namespace {
 
-/// Mapping of the shared-pages file (restore --map-pages). To the process this is anonymous memory, so images store it
-/// as anonymous memory. The new images contain all pages, and don't depend on the images that the process was restored
-/// from.
+/// Mapping of the shared-pages file (restore --map-pages). For the process, this is anonymous memory, so images store
+/// it as such. The new images contain all pages. They don't depend on the images from which the process was restored.
 class Clones final : public MappingKind {
 public:
     [[nodiscard]] bool claims(const kernel::Vma& vma, MappingDump&) const override { return isOfClones(vma); }

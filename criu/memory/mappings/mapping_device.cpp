@@ -10,8 +10,8 @@
 namespace criu::memory {
 namespace {
 
-/// Maps a part of device memory for drivers that accept only the whole memory or its beginning. Maps the memory at a
-/// temporary address, moves the wanted part to wanted.at, and unmaps the rest.
+/// Maps a part of device memory if the driver accepts only mappings of all of it or of its beginning. Maps the memory
+/// at a temporary address, moves the wanted part to wanted.at, and unmaps the other parts.
 int mapPart(const WantedMapping& wanted, const MappedDeviceFile& file) {
     const std::uint64_t size = std::max(file.whole, file.skipped + wanted.size());
     void* const from = ::mmap(nullptr, size, wanted.protection, wanted.flags & MAP_TYPE, file.fd.get(),
@@ -19,7 +19,7 @@ int mapPart(const WantedMapping& wanted, const MappedDeviceFile& file) {
     if (from == MAP_FAILED)
         failErrno("map {} bytes from offset {:#x}, of which {} are wanted", size, file.offset, wanted.size());
     const Mapping all(from, size);
-    // Reserves the final address first, because mremap(2) would replace any mapping there. wanted.flags decide if
+    // Reserves the final address first, because mremap(2) would replace any mapping there. wanted.flags decide whether
     // the reservation may replace a mapping.
     void* const place = ::mmap(reinterpret_cast<void*>(wanted.at), wanted.size(), PROT_NONE,
                                MAP_PRIVATE | MAP_ANONYMOUS | (wanted.flags & ~MAP_TYPE), -1, 0);

@@ -16,7 +16,7 @@ public:
 
     void describe(const kernel::Vma& vma, VmaEntry& entry, MappingDump& dump) const override {
         const FileId file = dump.fileFor(vma);
-        // For a file of hugetlbfs, the file system decides the page size, not a flag of the mapping.
+        // The file system decides the page size of a hugetlbfs file, so the entry must not contain page size flags.
         entry.flags &= ~kHugeSizeMask;
         dump.setAccess(vma, entry);
         entry.status = VmaStatus::Regular | (vma.shared ? VmaStatus::FileShared : VmaStatus::FilePrivate);

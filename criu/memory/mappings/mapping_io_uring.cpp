@@ -6,8 +6,9 @@
 namespace criu::memory {
 namespace {
 
-/// Rings of an io_uring. The image of the open file contains their content. The kernel chooses their address, so the
-/// restorer's program maps them while all other addresses are occupied (AddressSpace::addIoUringSteps()).
+/// Rings of an io_uring. The image of the open file contains their content. The kernel chooses the address of such a
+/// mapping. So the restorer's program maps it while all other free addresses are occupied
+/// (AddressSpace::addIoUringSteps()).
 class IoUring final : public MappingKind {
 public:
     [[nodiscard]] bool claims(const kernel::Vma& vma, MappingDump&) const override { return vma.name == kIoUringName; }

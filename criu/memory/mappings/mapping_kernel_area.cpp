@@ -11,7 +11,7 @@ bool isVdsoData(const kernel::Vma& vma) {
     return vma.name.starts_with("[vvar");
 }
 
-/// Mappings that the kernel adds to every process. VdsoMove restores the address of the vDSO.
+/// Mappings that the kernel adds to every process. VdsoMove moves the vDSO to its dumped address.
 class KernelArea final : public MappingKind {
 public:
     [[nodiscard]] bool claims(const kernel::Vma& vma, MappingDump&) const override {

@@ -12,11 +12,11 @@
 #include "criu/memory/mappings/vma_dump.hpp"
 #include "criu/memory/mappings/vma_status.hpp"
 
-/// Mapping kinds, such as anonymous memory, a file, a segment, or a ring shared with the kernel. Each kind is one
-/// object in mapping_NAME.cpp with a dump half and a restore half; mappingKinds() lists all objects.
+/// Mapping kinds, such as anonymous memory, a file, a segment, or a ring shared with the kernel. Each mapping kind is
+/// one object in mapping_NAME.cpp with a dump half and a restore half; mappingKinds() lists all objects.
 namespace criu::memory {
 
-/// State of the dump of one process' mappings, which mapping kinds use.
+/// State of the dump of one process' mappings. The dump halves of mapping kinds use it.
 class MappingDump {
 public:
     /// Both arguments must outlive this object.
@@ -25,7 +25,7 @@ public:
     [[nodiscard]] const VmaDumpRules& rules() const noexcept { return rules_; }
     [[nodiscard]] MappedFileDump& files() noexcept { return files_; }
 
-    /// isPlain(), fileFor() and segmentFor() return the results of files(), cached for each file.
+    /// Do the same as these functions of files(), but call files() only once for each file.
     [[nodiscard]] bool isPlain(const kernel::Vma& vma);
     [[nodiscard]] FileId fileFor(const kernel::Vma& vma);
     [[nodiscard]] FileId segmentFor(const kernel::Vma& vma);
@@ -52,10 +52,10 @@ enum class MapStage {
     Files,        ///< when the files of the process are open
     Descriptors,  ///< when descriptors have their final numbers; criu reserves the addresses until then
     Program,    ///< in the restorer's program, after criu's memory is unmapped; criu reserves the addresses until then
-    Elsewhere,  ///< not by this class: the kernel or other code creates it, or the entry isn't a mapping
+    Elsewhere,  ///< not by the class MappingKind: the kernel or other code creates it, or the entry isn't a mapping
 };
 
-/// Mapping that criu is to create in the calling process.
+/// Mapping that MappingKind::map() creates in the calling process.
 struct WantedMapping {
     const VmaEntry& vma;
     std::uint64_t at = 0;
@@ -73,12 +73,12 @@ public:
 
     // Functions for a dump
 
-    /// Returns true if a mapping of a process is of this kind. criu calls claims() of the kinds in list order until one
-    /// returns true.
+    /// Returns true if a mapping of a process is of this kind. criu calls claims() of the kinds in the order of
+    /// mappingKinds(), until one returns true.
     [[nodiscard]] virtual bool claims(const kernel::Vma& vma, MappingDump& dump) const = 0;
     /// Returns true if images omit the mapping. Throws Error if the user's options don't allow the omission.
     [[nodiscard]] virtual bool leavesOut(const kernel::Vma&, MappingDump&) const { return false; }
-    /// Returns true if the mapping has no entry because it extends the entry `before`.
+    /// Returns true if the mapping gets no entry of its own, because it extends the entry `before`.
     [[nodiscard]] virtual bool continues(const VmaEntry& /*before*/, const kernel::Vma&) const { return false; }
     /// Sets the fields of `entry` that depend on the kind. The caller has set addresses, protection and flags. Throws
     /// Error if criu can't dump the mapping.
@@ -90,8 +90,8 @@ public:
     /// true.
     [[nodiscard]] virtual bool isOf(const VmaEntry& entry) const = 0;
     [[nodiscard]] virtual MapStage stage() const noexcept { return MapStage::Memory; }
-    /// Creates the mapping in the calling process. criu calls it for the stages Memory, Files and Descriptors. Returns
-    /// the protection of the new mapping. Throws Error.
+    /// Creates the mapping in the calling process. criu calls it for mappings of the stages Memory, Files and
+    /// Descriptors. Returns the protection of the new mapping. Throws Error.
     virtual int map(const WantedMapping& wanted, FileCache& files) const = 0;
 
 protected:

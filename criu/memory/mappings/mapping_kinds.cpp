@@ -10,7 +10,8 @@
 namespace criu::memory {
 
 std::span<const MappingKind* const> mappingKinds() {
-    // Kinds that only compare the name come first, because the device kind needs a stat(2) of the file.
+    // Kinds that only compare the name come first. The device kind comes after them, because it needs a stat(2) of the
+    // file.
     static const MappingKind* const kinds[] = {
         &uprobesMapping(), &kernelAreaMapping(), &guardMapping(),     &clonesMapping(), &unsupportedMapping(),
         &aioRingMapping(), &packetRingMapping(), &ioUringMapping(),   &sysvMapping(),   &segmentMapping(),

@@ -6,7 +6,7 @@
 /// Mapping kinds. mapping_NAME.cpp defines the kind NAME.
 namespace criu::memory {
 
-const MappingKind& uprobesMapping();      ///< area in which the kernel executes instructions of uprobes
+const MappingKind& uprobesMapping();      ///< area in which the kernel executes single instructions of probed code
 const MappingKind& kernelAreaMapping();   ///< vDSO, data of the vDSO, and the vsyscall page
 const MappingKind& guardMapping();        ///< guard regions, which are parts of mappings and have entries in images
 const MappingKind& clonesMapping();       ///< mappings of the shared-pages file (restore --map-pages)

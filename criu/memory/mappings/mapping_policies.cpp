@@ -24,7 +24,8 @@ struct Answer {
     MemoryPolicy::Nodes nodes;
 };
 
-/// Maximum number of mappings that one run of a program queries, and bytes of process memory for each mapping.
+/// Maximum number of mappings that one run of a program queries, and number of bytes of process memory for each
+/// mapping.
 constexpr std::size_t kAtOnce = 128;
 constexpr std::size_t kRoom = 256;
 static_assert(sizeof(Answer) + sizeof(pie::Step) <= kRoom);

@@ -27,8 +27,8 @@ class StepList;
 /// NUMA memory policies of single mappings (mbind(2)).
 namespace criu::memory {
 
-/// Query of the memory policies of a process' mappings. A part with the first mappings runs together with the other
-/// queries of the process. If more mappings exist, queryRest() runs the other parts.
+/// Query of the memory policies of a process' mappings, split into parts. The first part runs together with the other
+/// queries of the process. If more mappings exist, queryRest() runs the remaining parts.
 class PolicyQueries {
 public:
     /// store() and queryRest() write the policies into the entries. The entries and `arena` must outlive this object.
@@ -53,8 +53,8 @@ private:
 /// Returns true if two mappings have the same policy.
 [[nodiscard]] bool samePolicy(const VmaEntry& one, const VmaEntry& other) noexcept;
 
-/// Sets the policy of `vma` for memory of this process at `at`. Returns false if mbind(2) fails, such as on a machine
-/// without these NUMA nodes; the restore then continues with a warning.
+/// Sets the policy of `vma` for memory of this process at `at`. Returns false if mbind(2) fails, for instance on a
+/// machine without these NUMA nodes. The restore then continues with a warning.
 [[nodiscard]] bool setPolicy(const VmaEntry& vma, std::uint64_t at) noexcept;
 
 }  // namespace criu::memory

@@ -7,7 +7,7 @@
 namespace criu::memory {
 namespace {
 
-/// Segments: shared anonymous memory and memfds. The kernel implements both by files of its internal tmpfs or of
+/// Segments: shared anonymous memory and memfds. The kernel implements both as files of its internal tmpfs or of
 /// hugetlbfs.
 class Segment final : public MappingKind {
 public:

@@ -9,7 +9,7 @@ class Uprobes final : public MappingKind {
 public:
     [[nodiscard]] bool claims(const kernel::Vma& vma, MappingDump&) const override { return vma.name == "[uprobes]"; }
 
-    /// Images may omit the area, because the kernel creates it again when a probe is hit.
+    /// Images may omit the area, because the kernel creates it again when the process executes a probed instruction.
     [[nodiscard]] bool leavesOut(const kernel::Vma& vma, MappingDump& dump) const override {
         if (!dump.rules().allowUprobes)
             refuseMapping(vma, "the kernel's user-space probes", "dump with --allow-uprobes to leave them out");

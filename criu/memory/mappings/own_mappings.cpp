@@ -15,8 +15,8 @@ constexpr std::uint64_t kStackRoom = std::uint64_t{16} << 20;
 
 constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
 constexpr int kCollapse = 25;  // MADV_COLLAPSE
-/// Minimum bytes of a heap for which makeHeapHuge() pays off. In a smaller heap, writes of children cost more, because
-/// they split huge pages.
+/// Minimum size in bytes of a heap that makeHeapHuge() converts. For a smaller heap, the conversion costs more than it
+/// saves: writes of children split huge pages.
 constexpr std::uint64_t kGrownEnough = 3 * kHugePage;
 
 }  // namespace

@@ -29,8 +29,9 @@ struct VmaDumpRules {
 
 struct DumpedVma {
     VmaEntry* entry = nullptr;
-    const kernel::Vma* source = nullptr;  ///< mapping of the process; null for guard regions. If data mappings of the
-                                          ///< vDSO were merged into one entry, this is the first one.
+    /// Mapping of the process; null for guard regions. One entry may stand for several data mappings of the vDSO; this
+    /// is then the first of them.
+    const kernel::Vma* source = nullptr;
 };
 
 /// Image entries for the mappings of one process.
@@ -39,7 +40,7 @@ struct DumpedMemory {
         vmas;              ///< entries of mappings in ascending order of addresses; entries of guard regions follow
     bool uprobes = false;  ///< true if the process has an uprobes area, which images omit
 
-    /// Sets mm.vmas. Must follow dumpPages(), which adds the guard regions.
+    /// Sets mm.vmas. Must follow dumpPages(), because that function adds the guard regions.
     void fill(MmEntry& mm, Arena& arena) const;
 };
 

@@ -5,9 +5,9 @@
 
 namespace criu::memory {
 
-/// VMA overlap check: throws Error if mappings of an image overlap, or if one ends before it begins. A restore calls it
-/// before it maps anything, because such a damaged image could replace criu's own memory. Guard regions may overlap
-/// mappings, because they lie within mappings.
+/// VMA overlap check: throws Error if mappings of an image overlap, or if a mapping ends before it begins. A restore
+/// calls it before it maps anything, because such a damaged image could replace memory of criu. Guard regions may
+/// overlap mappings: each of them lies within a mapping.
 void requireNoVmaOverlap(const MmEntry& mm);
 
 }  // namespace criu::memory

@@ -14,8 +14,8 @@ namespace {
 
 static_assert(kChecksumPiece == kImagePageSize);
 
-/// Bytes that criu reads before it compares their checksums. The content must still be in the processor's cache when it
-/// is compared.
+/// Number of bytes that criu reads before it compares their checksums. It is small, so that the content is still in the
+/// processor's cache during the comparison.
 constexpr std::uint64_t kCheckedStep = std::uint64_t{256} << 10;
 
 class CheckedContent final : public PageContent {
@@ -40,7 +40,7 @@ public:
     [[nodiscard]] std::string where(std::uint64_t position) const override { return content_->where(position); }
 
 private:
-    /// Reads parts of pages. It fetches complete pages, because each checksum covers a whole page.
+    /// Reads parts of pages. Reads complete pages for this, because each checksum covers a complete page.
     void readParts(std::uint64_t position, std::span<iovec> targets) const {
         const std::uint64_t within = position % kImagePageSize;
         const std::uint64_t bytes = within + sizeOf(targets);
@@ -54,10 +54,10 @@ private:
         }
     }
 
-    /// Compares the checksums of read content. Returns the position after this content.
+    /// Compares the checksums of content that was read. Returns the position after this content.
     std::uint64_t compare(std::uint64_t position, std::span<const iovec> targets) const {
         std::array<std::byte, kImagePageSize> split;
-        std::size_t filled = 0;  // bytes in `split`, which collects a page that several targets share
+        std::size_t filled = 0;  // number of bytes in `split`, which collects a page whose parts are in several targets
         for (const iovec& target : targets) {
             std::span<const std::byte> rest(static_cast<const std::byte*>(target.iov_base), target.iov_len);
             while (!rest.empty()) {

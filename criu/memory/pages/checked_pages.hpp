@@ -12,8 +12,8 @@
 #include "criu/memory/pages/page_sink.hpp"
 #include "criu/memory/pages/page_source.hpp"
 
-/// Checksums of pages, for every storage form. A dump computes them from content that a sink gets. A restore compares
-/// them with content that it reads.
+/// Checksums of pages, for every storage form. A dump computes them from the content that it writes to a sink. A
+/// restore compares them with the content that it reads.
 namespace criu::memory {
 
 /// Checksums of content that several threads add in blocks.
@@ -25,8 +25,8 @@ public:
     /// Adds a block. Must precede PageSink::write() of the block.
     void add(const PageBlock& block);
 
-    /// Returns the checksums of all pages in ascending order of positions. `bytes`: size of all content. Throws Error
-    /// if content is missing. The caller must not use this object afterwards.
+    /// Returns the checksums of all pages in ascending order of positions. `bytes`: total size of the content. Throws
+    /// Error if content is missing. The caller must not use this object afterwards.
     [[nodiscard]] std::vector<std::uint32_t> take(std::uint64_t bytes);
 
 private:
@@ -36,8 +36,8 @@ private:
     std::map<std::uint64_t, std::vector<std::uint32_t>> blocks_;
 };
 
-/// Returns a wrapper of `content` that compares each page with its checksum when it is read. `sums`: one checksum per
-/// page, in ascending order of positions; the array must outlive the wrapper.
+/// Returns a PageContent that reads from `content` and compares each page with its checksum. `sums`: one checksum per
+/// page, in ascending order of positions; the array must outlive the result.
 [[nodiscard]] std::unique_ptr<PageContent> checkedContent(std::unique_ptr<PageContent> content,
                                                           std::span<const std::uint32_t> sums,
                                                           std::shared_ptr<const Checksum> checksum);

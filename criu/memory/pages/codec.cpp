@@ -68,8 +68,8 @@ public:
     }
 
 private:
-    /// States of the library, of which each concurrent thread uses one. They are kept, because creating a state takes
-    /// longer than compressing a block.
+    /// Pool of state objects of the compression library. Each concurrent thread uses one. They are kept, because
+    /// creating a state takes longer than compressing a block.
     template <typename State>
     struct States {
         template <typename Make>

@@ -9,15 +9,15 @@
 
 namespace criu::memory {
 
-/// Compressor and decompressor of blocks. The library of the codec is loaded when an object is created. Thread-safe.
+/// Compressor and decompressor of blocks. load() loads the shared library of the codec. Thread-safe.
 class Codec {
 public:
     virtual ~Codec() = default;
     Codec(const Codec&) = delete;
     Codec& operator=(const Codec&) = delete;
 
-    /// Loads the library of a codec. `level`: for LZ4 the acceleration (1 gives the smallest output), for zstd 1 to 19.
-    /// Throws Error if the library isn't installed.
+    /// Loads the shared library of a codec. `level`: for LZ4 the acceleration (1 gives the smallest output), for zstd 1
+    /// to 19. Throws Error if the library isn't installed.
     [[nodiscard]] static std::unique_ptr<const Codec> load(model::PageCodec codec, int level = 1);
 
     /// Compresses `from`. Returns the number of bytes written to `to`, or 0 if `to` is too small.

@@ -27,14 +27,14 @@
 namespace criu::memory {
 namespace {
 
-/// Returns the maximum compressed size for which criu stores a block compressed. A larger block is stored uncompressed,
-/// because a restore reads it faster.
+/// Returns the maximum compressed size of a block that criu stores compressed. If the result of the compression is
+/// larger, criu stores the block uncompressed, because a restore reads it faster.
 constexpr std::size_t worthwhile(std::size_t bytes) noexcept {
     return bytes / 8 * 7;
 }
 
-/// Returns true if a block seems compressible. Tries only two of its pages, because an attempt to compress
-/// incompressible data (encrypted, compressed, neural network weights) costs as much time as other data.
+/// Returns true if a block seems compressible. Tries only two of its pages, because incompressible data (encrypted,
+/// compressed, neural network weights) takes as long to compress as other data.
 bool seemsCompressible(const Codec& codec, std::span<const std::byte> block) {
     constexpr std::size_t kFew = 4 * kImagePageSize;
     if (block.size() <= kFew)
@@ -46,7 +46,7 @@ bool seemsCompressible(const Codec& codec, std::span<const std::byte> block) {
     return shrinks(block.size() / 2 / kImagePageSize * kImagePageSize) || shrinks(0);
 }
 
-/// Run of pages, or the part of a run that lies within one block of the dump.
+/// Run of pages, or a part of a run if the run extends over several blocks of the dump.
 struct FramePiece {
     std::uint64_t address = 0;
     std::uint64_t bytes = 0;
@@ -114,13 +114,13 @@ private:
 
     const Codec& codec_;
     const std::uint64_t blockSize_;
-    /// Buffer for compressed blocks. It has the size of the uncompressed block, which compressed output never exceeds.
+    /// Buffer for compressed blocks. It has the size of the uncompressed block; compressed output is never larger.
     std::unique_ptr<std::byte[]> room_;
     std::size_t used_ = 0;
 };
 
-/// Sink that writes compressed blocks in ascending order of positions, because a block's file offset depends on the
-/// sizes of all earlier blocks.
+/// Sink that writes compressed blocks in ascending order of positions, because the file offset of a block depends on
+/// the sizes of all earlier blocks.
 class CompressedSink final : public PageSink {
 public:
     CompressedSink(const ImageDir& images, const MemoryObject& object, std::uint32_t number,
@@ -180,8 +180,8 @@ private:
         return offset;
     }
 
-    /// Writes the pagemap entries of a run. `sums`: checksums of all remaining content; this function removes the run's
-    /// checksums from it.
+    /// Writes the pagemap entries of a run. `sums`: checksums of this run and of all later content; the function
+    /// removes the run's checksums.
     void finishRun(const PageRun& run, std::span<const std::uint32_t>& sums) {
         for (std::uint64_t done = 0; done < run.bytes;) {
             if (pieces_.empty() || pieces_.front().address != run.address + done)
@@ -203,7 +203,7 @@ private:
     const Compression compression_;
     PagemapWriter pagemap_;
     const std::unique_ptr<PagesStore> pages_;
-    SequencedExecution turns_;  ///< assigns file offsets in ascending order of positions
+    SequencedExecution turns_;  ///< makes threads assign file offsets in ascending order of positions
     std::mutex mutex_;
     std::deque<PageRun> runs_;
     std::deque<FramePiece> pieces_;  ///< pieces in ascending order of positions

@@ -13,8 +13,8 @@ class ImageDir;
 class Pagemap;
 }  // namespace criu
 
-/// Compressed storage of pages: a pagemap and one pages file. Each thread of the dump compresses whole blocks. Blocks
-/// that don't shrink are stored uncompressed, and blocks of zeroes are omitted.
+/// Compressed storage of pages: a pagemap and one pages file. Each thread of the dump compresses complete blocks. A
+/// block that doesn't shrink is stored uncompressed, and a block of zeroes is omitted.
 namespace criu::memory {
 
 struct Compression;

@@ -14,7 +14,7 @@ ContentSenders::ContentSenders(std::vector<PageConnection> connections) {
 
 void ContentSenders::send(std::uint64_t object, std::uint64_t position, std::span<const std::byte> content) {
     const PageMessage header{wordOf(PageCommand::Content), 0, content.size() / kImagePageSize, position, object};
-    // Starts the search at a different connection for each block, so most threads find a free connection at once.
+    // Starts the search at a different connection for each block, so that most threads find a free connection at once.
     const std::size_t first = turn_.fetch_add(1, std::memory_order_relaxed) % senders_.size();
     auto sender = std::next(senders_.begin(), static_cast<std::ptrdiff_t>(first));
     std::unique_lock lock(sender->busy, std::try_to_lock);

@@ -17,7 +17,7 @@
 #include "criu/memory/pages/page_sink.hpp"
 #include "criu/memory/pages/ranges.hpp"
 
-/// Connections that transfer only content (PageCommand::Streams) from a dump to a page server of this criu.
+/// Connections between a dump and a page server of this criu that transfer only content (PageCommand::Streams).
 namespace criu::memory {
 
 /// Dump's end of the content connections.
@@ -25,7 +25,8 @@ class ContentSenders {
 public:
     explicit ContentSenders(std::vector<PageConnection> connections);
 
-    /// Sends content over a connection that no other thread uses; waits if all are in use. Thread-safe. Throws Error.
+    /// Sends content over a connection that no other thread uses. If all connections are in use, waits for one.
+    /// Thread-safe. Throws Error.
     void send(std::uint64_t object, std::uint64_t position, std::span<const std::byte> content);
 
     /// Closes all connections. Must follow the last send(). Throws Error.
@@ -46,7 +47,7 @@ private:
 /// object.
 class ContentReceivers {
 public:
-    /// `control` must outlive this object. A failed content connection interrupts `control`.
+    /// `control`: first connection; must outlive this object. If a content connection fails, interrupts `control`.
     ContentReceivers(std::vector<PageConnection> connections, PageConnection& control);
     ~ContentReceivers();
     ContentReceivers(const ContentReceivers&) = delete;
@@ -54,16 +55,16 @@ public:
 
     [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
-    /// Sets the sink for the content of `object`. It stays valid until complete() returns.
+    /// Sets the sink for the content of `object`. The sink must exist until complete() returns.
     void begin(std::uint64_t object, PageSink& sink);
     /// Announces the content of a run that the caller has added to the sink.
     void expect(const PageRun& run, std::uint64_t position);
     /// Waits until all announced content is written. Throws Error if a receiving thread failed.
     void complete();
-    /// Waits until the sender has closed all connections after the last object. Throws Error.
+    /// Waits until the sender has closed all connections. Call it when no object follows. Throws Error.
     void finish();
 
-    /// Throws the stored Error if a receiving thread has failed.
+    /// Throws the stored Error if a receiving thread has failed; else does nothing.
     void rethrow() const;
 
 private:
@@ -74,18 +75,18 @@ private:
 
     void run(PageConnection& connection);
     void take(PageConnection& connection, const PageMessage& header, std::span<std::byte> room);
-    /// Waits until the content of `header` is announced. Returns the sink, and sets `ranges` to the addresses of the
-    /// content.
+    /// Waits until expect() announces the content of `header`. Returns the sink, and sets `ranges` to the addresses of
+    /// the content.
     PageSink& await(const PageMessage& header, std::uint64_t bytes, std::vector<kernel::RemoteRange>& ranges);
     void giveUp(std::exception_ptr why) noexcept;
-    /// Content that a connection has received before its announcement.
+    /// Content that a connection has received before expect() announced it.
     struct Early {
         std::uint64_t object = 0;
         std::uint64_t end = 0;
     };
     [[nodiscard]] bool isExpected(const Early& content) const noexcept;
-    /// Returns true if content of the current object is missing and can't arrive any more. Each connection has then
-    /// ended, or waits with content of another object.
+    /// Returns true if content of the current object is missing and can't arrive any more: each connection has ended,
+    /// or waits with content of another object.
     [[nodiscard]] bool isStuck() const noexcept;
 
     PageConnection& control_;
@@ -103,7 +104,7 @@ private:
     std::size_t ended_ = 0;       ///< number of connections that have ended
     bool isLast_ = false;         ///< true after finish(): no other object follows
     std::exception_ptr failure_;
-    ThreadPool pool_;  // last member, because its threads use the other members
+    ThreadPool pool_;  // last member: destroyed first, because its threads use the other members
 };
 
 }  // namespace criu::memory

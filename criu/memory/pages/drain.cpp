@@ -14,7 +14,7 @@
 namespace criu::memory {
 namespace {
 
-/// Maximum number of queued jobs, which take 1.5 MiB if memory is fragmented.
+/// Maximum number of queued jobs. They take 1.5 MiB, if each range is fragmented.
 constexpr std::size_t kMostWaiting = std::size_t{1} << 16;
 
 /// Range of pages with content, and the position of this content in the sink.
@@ -33,7 +33,7 @@ struct Block {
     std::vector<bool> shared;  ///< for each range: true if its pages may be shared copy-on-write
 };
 
-/// Queue of jobs that threads take out in blocks.
+/// Queue of jobs. Threads take the queued content in blocks.
 class JobQueue {
 public:
     /// Adds jobs; waits while the queue is full. Returns false if abandon() was called.
@@ -66,8 +66,8 @@ public:
         room_.notify_all();
     }
 
-    /// Takes the next block of at most kContentBlock bytes. Returns false if no job is queued. With `wait`, it waits
-    /// for jobs and returns false only after close() or abandon().
+    /// Removes the next block of at most kContentBlock bytes from the queue. Returns false if no job is queued. With
+    /// `wait`, waits for jobs, and returns false only after close() or abandon().
     bool next(Block& block, bool wait) {
         std::unique_lock lock(mutex_);
         if (wait)
@@ -103,7 +103,7 @@ private:
     std::condition_variable work_;
     std::condition_variable room_;
     std::deque<QueuedJob> jobs_;
-    std::uint64_t taken_ = 0;  ///< bytes of the first job that earlier blocks contain
+    std::uint64_t taken_ = 0;  ///< number of bytes of the first job that are already in earlier blocks
     bool closed_ = false;
     bool abandoned_ = false;
 };
@@ -117,7 +117,7 @@ struct Drainer::Run::State {
           threads(owner.options_.threads == 0 ? availableCores() : owner.options_.threads),
           sink(to) {}
 
-    /// Adds jobs to the sink, and those with content to `waiting`.
+    /// Adds jobs to the sink. Adds jobs with content also to `waiting`.
     void announce(std::span<const DrainJob> jobs) {
         std::vector<PageRun> runs;
         runs.reserve(jobs.size());
@@ -133,7 +133,8 @@ struct Drainer::Run::State {
         }
     }
 
-    /// Copies blocks until the queue has no more. Each thread calls it with the index of its own buffer.
+    /// Copies blocks until the queue is empty; with `wait`, until it is closed. Each thread passes the index of its own
+    /// buffer.
     void work(std::size_t buffer, bool wait) {
         const Options& options = drainer.options_;
         const std::span<std::byte> room = drainer.buffers_[buffer].bytes();
@@ -188,11 +189,11 @@ struct Drainer::Run::State {
     const unsigned threads;
     PageSink& sink;
     JobQueue queue;
-    /// Jobs that aren't in the queue yet, because criu hasn't decided to use threads.
+    /// Jobs that aren't in the queue yet. They stay here until criu decides to use threads.
     std::vector<QueuedJob> waiting;
     std::uint64_t waitingBytes = 0;
     std::atomic<std::uint64_t> zero{0};
-    std::optional<ThreadPool> pool;  // last member, because its threads use the other members
+    std::optional<ThreadPool> pool;  // last member: destroyed first, because its threads use the other members
 };
 
 Drainer::Run::Run(Drainer& drainer, const DrainSource& source, PageSink& sink)

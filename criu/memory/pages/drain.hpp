@@ -20,7 +20,7 @@ namespace criu::memory {
 /// Run of pages to dump.
 struct DrainJob {
     PageRun run;  ///< run of pages; with PageFlags::Present, run.address is the address of the content
-    /// True if other processes may share the pages copy-on-write; the copy must not break this sharing.
+    /// True if other processes may share the pages copy-on-write. The copy must not break this sharing.
     bool shared = false;
 };
 
@@ -30,24 +30,24 @@ struct DrainSource {
     /// /proc directory of `pid`, which is needed to read pages without PROT_READ.
     const kernel::ProcPid* process = nullptr;
     int fd = -1;  ///< descriptor of the file; -1 for a process. Bytes after the end of the file read as zeroes
-    /// Descriptor of /proc/PID/mem of a running process, or -1. criu opened it while the process was frozen, so it
-    /// refers to the same memory after execve(2).
+    /// Descriptor of /proc/PID/mem of a running process, or -1. criu opened it while the process was frozen. So it
+    /// refers to the dumped memory even after execve(2).
     int runningMemory = -1;
-    /// Called from any thread for memory that `runningMemory` can't read; such memory reads as zeroes.
+    /// Called from any thread for memory that `runningMemory` can't read; the dump stores zeroes for such memory.
     std::function<void(std::uint64_t address, std::uint64_t bytes)> lost = nullptr;
-    /// Reads the content of a source that is neither a process nor a file into `into`. Called from any thread; throws
+    /// Reads the content of a source that is neither a process nor a file into `into`. Called from any thread. Throws
     /// Error.
     std::function<void(std::uint64_t address, std::span<std::byte> into)> content = nullptr;
 };
 
-/// Copies pages into sinks in large blocks. Small amounts are copied by the calling thread, larger ones by several
-/// threads. The buffers are kept for the next run.
+/// Copier of pages into sinks, in large blocks. The calling thread copies small amounts itself; several threads copy
+/// larger amounts. The buffers are kept for the next run.
 class Drainer {
 public:
     struct Options {
-        /// Called from any thread with the number of bytes that were just copied; may be empty.
+        /// Called from any thread with the number of bytes that this thread has just copied; may be empty.
         std::function<void(std::uint64_t)> progress;
-        /// Called with the start time and the bytes of a copied block, from the thread that copied it; may be empty.
+        /// Called from the thread that copied a block, with the start time and the size of this block; may be empty.
         std::function<void(std::chrono::steady_clock::time_point, std::uint64_t)> block;
         /// Called between blocks, from any thread; true ends the copy; may be empty.
         std::function<bool()> stopWanted;
@@ -57,10 +57,9 @@ public:
     Drainer() : Drainer(Options{}) {}
     explicit Drainer(Options options);
 
-    /// Copy of one object, whose jobs the caller adds step by step. Threads start once 16 MiB (kWorthThreads) are
-    /// waiting.
-    /// A drainer has at most one run at a time. The drainer and the sink must outlive the run. Only finish() completes
-    /// the copy; the destructor without finish() ends all threads.
+    /// Copy of the pages of one object; the caller adds jobs step by step. Threads start when 16 MiB (kWorthThreads)
+    /// are queued. A drainer has at most one run at a time. The drainer and the sink must outlive the run. Only
+    /// finish() completes the copy; the destructor without finish() ends all threads.
     class Run {
     public:
         Run(Drainer& drainer, const DrainSource& source, PageSink& sink);
@@ -68,8 +67,8 @@ public:
         Run(const Run&) = delete;
         Run& operator=(const Run&) = delete;
 
-        /// Adds runs to the sink and copies their content. Throws Error, also for a failure with earlier jobs. The code
-        /// is EINTR if stopWanted() returned true.
+        /// Adds runs to the sink and copies their content. Throws Error, even for a failure that an earlier job caused.
+        /// The code is EINTR if stopWanted() returned true.
         void add(std::span<const DrainJob> jobs);
         /// Copies the remaining content and waits for all threads. The caller must then finish the sink.
         void finish();
@@ -85,9 +84,9 @@ public:
     /// Returns the result of Options::stopWanted.
     [[nodiscard]] bool stopWanted() const { return options_.stopWanted && options_.stopWanted(); }
 
-    /// Returns the bytes of memory that the buffers use.
+    /// Returns the size of the buffers in bytes.
     [[nodiscard]] std::uint64_t bufferBytes() const noexcept { return bufferBytes_; }
-    /// Returns the bytes of zero pages that sinks stored without storage, for all finished runs.
+    /// Returns the number of bytes of zero pages that sinks stored as holes, for all finished runs.
     [[nodiscard]] std::uint64_t zeroBytes() const noexcept { return zeroBytes_; }
 
 private:

@@ -56,7 +56,7 @@ void MemoryReader::readProcess(std::span<const kernel::RemoteRange> ranges, std:
         const std::uint64_t address = ranges.front().start + inRange;
         if (done.code != EFAULT || source_.process == nullptr)
             failWith(done.code, "read memory of process {} at {:#x}", source_.pid, address);
-        // A range lies within one mapping, so the rest of the range is also unreadable.
+        // A range lies within one mapping. If its beginning is unreadable, all of the range is.
         const std::uint64_t rest = ranges.front().size - inRange;
         readThroughMem(address, into.first(rest));
         into = into.subspan(rest);
@@ -104,7 +104,7 @@ void MemoryReader::readFile(std::uint64_t offset, std::span<std::byte> into) con
         if (got < 0 && errno == EINTR)
             continue;
         if (sys(got, "read shared memory at {:#x}", offset) == 0) {
-            std::memset(into.data(), 0, into.size());  // bytes of the last page after the end of the file
+            std::memset(into.data(), 0, into.size());  // the end of the last page lies after the end of the file
             return;
         }
         offset += static_cast<std::uint64_t>(got);

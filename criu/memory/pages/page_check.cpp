@@ -19,7 +19,7 @@ namespace {
 
 /// Bytes that one thread reads and compares at once.
 constexpr std::uint64_t kCheckedSlice = std::uint64_t{1} << 20;
-/// Maximum number of damaged pages that are named for each object; the other ones are only counted.
+/// Maximum number of damaged pages that criu names for each object; criu only counts further ones.
 constexpr std::uint64_t kMostNamed = 16;
 /// Maximum number of objects whose files are open at the same time.
 constexpr std::size_t kMostObjects = 8;
@@ -32,7 +32,7 @@ public:
     ObjectCheck(const ObjectCheck&) = delete;
     ObjectCheck& operator=(const ObjectCheck&) = delete;
 
-    /// Reports the number of damaged pages that weren't named. Must follow all compare() calls.
+    /// Reports the number of damaged pages that criu hasn't named. Must follow all compare() calls.
     void finish() const {
         if (bad_ > kMostNamed)
             damaged_(fmt::format("{}: {} more pages are damaged", name_, bad_ - kMostNamed));

@@ -16,7 +16,7 @@ PageConnection::PageConnection(UniqueFd socket, StopRequest& stop, std::chrono::
     : socket_(std::move(socket)), stop_(stop) {
     setPatience(patience);
     const int on = 1;
-    // The call fails for a Unix socket, which never delays data.
+    // Ignores the failure for a Unix socket, because a Unix socket never delays data.
     ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
@@ -42,7 +42,7 @@ void PageConnection::secure(bool asServer, std::shared_ptr<const TlsCredentials>
             await(step.events, kSilent);
             continue;
         }
-        // The limit covers the whole handshake, so that a peer that sends single bytes can't prolong it.
+        // Limits the time of the complete handshake, so that a peer that sends single bytes can't prolong it.
         const auto used = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin);
         if (used >= *limit || !waitReady(socket_.get(), step.events, stop_, *limit - used))
             failWith(ETIMEDOUT, "{} for {} s", kSilent, limit->count() / 1000);
@@ -59,7 +59,7 @@ void PageConnection::endSecurity() {
     tls_.reset();
 }
 
-/// Sends some bytes. Returns 0 if the caller must repeat the call, because the function waited or was interrupted.
+/// Sends some of the bytes. Returns 0 if the caller must repeat the call: the function only waited, or was interrupted.
 std::size_t PageConnection::sendSome(std::span<const std::byte> bytes, bool moreFollows) {
     constexpr const char* kDeaf = "send pages: the other side takes nothing";
     if (tls_) {

@@ -19,9 +19,9 @@ class TlsCredentials;
 class PageTls;
 
 /// One end of a stream socket between a sender of pages and a page server. Every wait ends if the peer closes the
-/// connection, the user requests a stop, or the timeout expires.
-/// criu doesn't change the file status flags of the socket, because other processes may share a --ps-socket.
-/// TCP_NODELAY is set, so small messages are sent at once. One thread may send while another receives.
+/// connection, the user requests a stop, or the timeout expires. criu doesn't change the file status flags of the
+/// socket, because other processes may share a --ps-socket. TCP_NODELAY is set, so that the kernel sends small messages
+/// at once. One thread may send while another receives.
 class PageConnection {
 public:
     /// `patience`: timeout for a peer that neither sends nor receives; 0 means no timeout. `stop` must outlive this
@@ -31,14 +31,14 @@ public:
     PageConnection(PageConnection&&) noexcept;
     PageConnection& operator=(PageConnection&&) = delete;
 
-    /// Starts TLS and verifies the peer's certificate. `limit`: maximum time for the whole handshake; without it, only
-    /// the timeout of each wait applies. Throws Error.
+    /// Starts TLS and verifies the peer's certificate. `limit`: maximum time for the complete handshake. Without
+    /// `limit`, only the timeout of each wait applies. Throws Error.
     void secure(bool asServer, std::shared_ptr<const TlsCredentials> credentials,
                 std::optional<std::chrono::milliseconds> limit = std::nullopt);
     /// Ends TLS; the socket stays open. The peer must not send data afterwards. Throws Error.
     void endSecurity();
 
-    /// Sends all bytes. With `moreFollows`, the kernel may delay them to send them with the next bytes. Throws Error:
+    /// Sends all bytes. With `moreFollows`, the kernel may delay them until the next bytes are sent. Throws Error:
     /// ETIMEDOUT if the peer receives nothing until the timeout, EINTR if a stop is requested.
     void send(std::span<const std::byte> bytes, bool moreFollows = false);
 

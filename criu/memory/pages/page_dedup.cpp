@@ -19,7 +19,7 @@
 namespace criu::memory {
 namespace {
 
-/// Pages of one object in one parent dump, of which ranges are to be freed.
+/// Pages of one object in one parent dump. free() frees ranges of them.
 class Ancestor {
 public:
     Ancestor(const ImageDir& dir, Pagemap pagemap)
@@ -44,7 +44,7 @@ public:
     }
 
 private:
-    /// Collects adjacent content and frees it as one hole, because a system call per page would be slow.
+    /// Collects adjacent content to free it as one hole, because one system call for each page would be slow.
     void note(std::uint64_t position, std::uint64_t bytes) {
         if (position != position_ + bytes_) {
             freeNoted();
@@ -84,7 +84,7 @@ std::uint64_t freeReplaced(const ImageDir& images, const MemoryObject& object, c
     for (const ImageDir* dir = images.parent(); dir != nullptr; dir = dir->parent()) {
         auto pagemap = Pagemap::load(*dir, pagemapOf(object), object.id);
         if (!pagemap)
-            break;  // the parents of this dump then have no pages of the object either
+            break;  // a dump without pages of the object has no parent with such pages
         if (pagemap->codec() != 0)
             continue;  // a compressed block contains several pages and can't be freed in part
         ancestors.emplace_back(*dir, std::move(*pagemap));
@@ -125,8 +125,7 @@ std::uint64_t freeReplacedPages(const ImageDir& images, const std::function<void
             fail("the images in {} are encrypted: files with holes can't be decrypted", each->name());
     std::uint64_t freed = 0;
     for (const MemoryObject& object : objectsIn(images))
-        // Parents matter only for processes and shared memory. Each dump has the complete contents of files and
-        // devices.
+        // Skips files and devices: each dump has their complete contents, so no restore reads them from parents.
         if (object.kind == MemoryObject::Kind::Process || object.kind == MemoryObject::Kind::Shared)
             freed += freeReplaced(images, object, checkStop);
     return freed;

@@ -22,16 +22,17 @@ using kernel::PageIs;
 using kernel::PageRange;
 using Clock = std::chrono::steady_clock;
 
-/// Maximum numbers of jobs and pages that are collected before the drainer gets them. The drainer copies while the
-/// search continues.
+/// Maximum number of jobs and of pages that the search collects before it passes them to the drainer. The drainer
+/// copies them while the search continues.
 constexpr std::size_t kJobsAtOnce = 4096;
 constexpr std::uint64_t kPagesAtOnce = 16384;
 
-/// Maximum bytes of skipped mappings that a page table walk passes through, because a second system call would cost
-/// more.
+/// Maximum size in bytes of unneeded mappings within a page table walk. For a smaller size, passing through is cheaper
+/// than a second system call.
 constexpr std::uint64_t kSmallDetour = std::uint64_t{16} << 20;
 
-/// Minimum bytes of an anonymous mapping for a separate walk, in which the kernel needn't determine the category File.
+/// Minimum size in bytes of an anonymous mapping that gets a separate walk. In such a walk, the kernel needn't
+/// determine the category File.
 constexpr std::uint64_t kLargeAnonymous = std::uint64_t{1} << 20;
 
 bool isWhole(const VmaEntry& vma) {
@@ -46,14 +47,14 @@ bool hasPagesToDump(const VmaEntry& vma) {
     return (hasPrivatePages(vma) && (vma.flags & kMapDroppable) == 0) || is(vma, VmaStatus::AioRing);
 }
 
-/// Returns true if the mapping may have private pages. The counts of smaps exclude huge pages of hugetlbfs, so such a
-/// mapping always counts.
+/// Returns true if the mapping may have private pages. Always returns true for hugetlbfs, because the counts of smaps
+/// exclude its pages.
 bool isTouched(const kernel::Vma& vma) {
     return memory::isOfClones(vma) || vma.anonymous != 0 || vma.swap != 0 || vma.flags.has(kernel::VmFlag::HugeTlb);
 }
 
-/// Returns true if related processes may share pages of the mapping copy-on-write. smaps shows sharing only for present
-/// pages, so a mapping with swapped pages also counts.
+/// Returns true if related processes may share pages of the mapping copy-on-write. Returns true for a mapping with
+/// swapped pages, because smaps shows sharing only for present pages.
 bool hasSharedPages(const kernel::Vma& vma) {
     return vma.inCommon != 0 || vma.swap != 0;
 }
@@ -83,11 +84,11 @@ std::uint64_t expectedBytes(const DumpedMemory& memory) {
 /// Search for the pages of a frozen process that must be dumped.
 class PageSearch {
 public:
-    /// Function that gets the found pages in ascending order of addresses. It may change the list, which is cleared
-    /// afterwards.
+    /// Function that gets the found pages in ascending order of addresses. It may change the list, because PageSearch
+    /// clears the list afterwards.
     using Taker = std::function<void(std::vector<DrainJob>&)>;
 
-    /// `stopWanted` is called during waits for a shared-pages daemon.
+    /// `stopWanted`: called while the search waits for a shared-pages daemon.
     PageSearch(const PageDumpTask& task, const DumpedMemory& memory, Taker taker, std::function<bool()> stopWanted)
         : task_(task),
           memory_(memory),
@@ -96,8 +97,8 @@ public:
           stopWanted_(std::move(stopWanted)),
           findsLittle_(usesParent()) {}
 
-    /// Searches for a caller that copies the pages only after the search. Since no copy runs at the same time, several
-    /// threads walk the page tables.
+    /// Searches all pages; the caller copies them only after the search. Several threads walk the page tables, because
+    /// no thread copies at the same time.
     void runToEnd() {
         findsLittle_ = true;
         run();
@@ -129,8 +130,8 @@ public:
 private:
     [[nodiscard]] bool walksTables() const { return scanner_.mode() == kernel::PagemapScanner::Mode::Scan; }
 
-    /// Returns true if the walk includes the mapping. Mappings of files and shared memory are included only to find
-    /// guard regions.
+    /// Returns true if the walk includes the mapping. Includes mappings of files and shared memory only to find guard
+    /// regions.
     [[nodiscard]] bool isScanned(const DumpedVma& vma) const {
         const VmaEntry& entry = *vma.entry;
         if (isKernels(entry) || entry.end > taskSize())
@@ -146,12 +147,12 @@ private:
         return isAnonymous(vma) && vma.entry->end - vma.entry->start >= kLargeAnonymous;
     }
 
-    /// Returns the index of the last mapping of the walk that begins with mapping `first`. All mappings of a walk are
-    /// large and anonymous, or none of them is.
+    /// Returns the index of the last mapping in the walk that begins with mapping `first`. Either all mappings of a
+    /// walk are large and anonymous, or none of them is.
     [[nodiscard]] std::size_t endOfWalk(std::size_t first) const {
         std::size_t last = first;
         if (!walksTables())
-            return last;  // in this mode each page takes time, even if no page is mapped
+            return last;  // without PAGEMAP_SCAN, even pages that aren't mapped take time
         const bool anonymous = isLargeAnonymous(memory_.vmas[first]);
         for (std::size_t next = first + 1; next < memory_.vmas.size(); ++next) {
             const VmaEntry& vma = *memory_.vmas[next].entry;
@@ -224,9 +225,8 @@ private:
 
     [[nodiscard]] bool usesParent() const noexcept { return task_.tracking != nullptr && task_.parent != nullptr; }
 
-    /// Returns true if no process wrote the pages since the parent dump. In a file mapping, a discarded copy-on-write
-    /// page can leave a protection mark that looks like a swapped page. Thus absent pages of file mappings aren't
-    /// clean.
+    /// Returns true if no process wrote the pages since the parent dump. Absent pages of file mappings are never clean:
+    /// a discarded copy-on-write page can leave a protection mark there that looks like a swapped page.
     [[nodiscard]] bool isClean(const DumpedVma& vma, const PageRange& found) const {
         return !any(found.categories & PageIs::Written) &&
                (any(found.categories & PageIs::Present) || is(*vma.entry, VmaStatus::AnonPrivate)) &&
@@ -251,8 +251,8 @@ private:
     }
 
     void addPages(const DumpedVma& vma, std::uint64_t start, std::uint64_t end) {
-        // Pages that processes of the tree share are eager, so that they stay shared. A clone shares its pages with
-        // processes outside of the tree, which doesn't matter here.
+        // Pages that processes of the tree share are eager, because otherwise they wouldn't be shared any more. A clone
+        // shares its pages only with processes outside of the tree, so this doesn't apply.
         const bool late = canBeLazy(*vma.entry) && (vma.source->inCommon == 0 || isOfClones(vma));
         if (!late || task_.staying == nullptr)
             return addContent(vma, start, end, late ? PageFlags::Present | PageFlags::Lazy : PageFlags::Present);
@@ -270,8 +270,8 @@ private:
 
     void addContent(const DumpedVma& vma, std::uint64_t start, std::uint64_t end, PageFlags flags) {
         waiting_ += (end - start) / kImagePageSize;
-        // /proc/PID/mem can't read pages that a userfaultfd must first supply, so pages of clones are read by
-        // process_vm_readv(2).
+        // Uses process_vm_readv(2) for pages of clones: /proc/PID/mem can't read pages that a userfaultfd must first
+        // supply.
         addJob({{start, end - start, flags}, hasSharedPages(*vma.source) && !isOfClones(vma)});
     }
 
@@ -292,7 +292,7 @@ private:
     kernel::PagemapScanner scanner_;
     Taker taker_;
     std::function<bool()> stopWanted_;
-    bool findsLittle_;  ///< true if most pages aren't copied, so several threads walk the page tables
+    bool findsLittle_;  ///< true if threads may walk the page tables, because few pages are copied at the same time
     std::vector<DrainJob> jobs_;
     std::uint64_t waiting_ = 0;  ///< number of pages with content in `jobs_`
     std::vector<Range> guards_;
@@ -310,7 +310,7 @@ DumpedVma guardEntry(const Range& range, Arena& arena) {
     return {&entry, nullptr};
 }
 
-/// Returns true if a pre-dump skips the mapping, because the final dump copies all of it anyway or its writes can't be
+/// Returns true if a pre-dump skips the mapping: the final dump copies all of it anyway, or its writes can't be
 /// tracked.
 bool isLeftToDump(const DumpedVma& vma) {
     return isWhole(*vma.entry) || isOfClones(vma) || !hasPagesToDump(*vma.entry) ||

@@ -30,7 +30,7 @@ struct PageDumpResult {
     std::chrono::microseconds moving{};   ///< time for the copy after the walks
 };
 
-/// Result of dumping the pages of a process before its mappings are dumped. The mappings in `memory` have no file
+/// Result of dumping the pages of a process before the dump of its mappings. The mappings in `memory` have no file
 /// names.
 struct EarlyDump {
     DumpedMemory memory;
@@ -43,13 +43,13 @@ struct PageDumpTask {
     TreePid imageId;  ///< pid of the process in image names
     const kernel::ProcPid& process;
     kernel::PagemapScanner::Mode mode = kernel::PagemapScanner::Mode::Auto;
-    /// Record of written pages since the parent dump, and list of pages that the parent dump has. Clean pages of the
-    /// parent dump aren't dumped. If null, all pages are dumped.
+    /// Record of written pages since the parent dump. Clean pages that the parent dump has aren't dumped. If null, all
+    /// pages are dumped.
     const WriteTracking* tracking = nullptr;
     const ParentPages* parent = nullptr;
     /// Lazy areas whose pages stay in the process; images mark these pages as lazy. If null, all pages are dumped.
     const LazyAreas* staying = nullptr;
-    /// Descriptor of /proc/PID/mem of a stopped clone, from which criu reads the pages; -1 to read them from the
+    /// Descriptor of /proc/PID/mem of a stopped clone from which criu reads the pages. If -1, criu reads them from the
     /// process.
     int clone = -1;
 };
@@ -58,8 +58,8 @@ struct PageDumpTask {
 PageDumpResult dumpPages(const PageDumpTask& task, DumpedMemory& memory, PageSinks& sinks, Drainer& drainer,
                          Arena& arena);
 
-/// Pages of one frozen process that a pre-dump copies after it has resumed the process. Huge pages and untracked
-/// mappings are excluded; the final dump copies them.
+/// Pages of one frozen process that a pre-dump copies when the process runs again. Huge pages and untracked mappings
+/// are excluded, because the final dump copies them.
 struct FoundPages {
     std::vector<DrainJob> jobs;
     std::uint64_t scanned = 0;   ///< size of the searched mappings in pages

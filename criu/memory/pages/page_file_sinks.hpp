@@ -38,8 +38,8 @@ inline constexpr const char* kCompressedPages = "compressed-pages";
 
 /// Options for the compression of content.
 struct Compression {
-    /// Loads the library of the codec; for None, the result has no codec. `level`: see Codec::load(). `block`: bytes
-    /// that are compressed together.
+    /// Loads the shared library of the codec; for None, the result has no codec. `level`: see Codec::load(). `block`:
+    /// number of bytes that are compressed together.
     static Compression with(model::PageCodec kind, int level, std::uint64_t block);
 
     std::shared_ptr<const Codec> codec;  ///< null if content isn't compressed
@@ -55,9 +55,9 @@ struct Striping {
     bool extended = false;    ///< true if other formats that CRIU 4.2 can't read are also allowed
 
     /// Returns the best setting for this machine: one file per core, but at most 16, because more files aren't faster
-    /// on tmpfs and ext4. Small content gets one file, because opening more files would cost more than they save.
+    /// on tmpfs and ext4. Small content gets one file: opening more files would take longer than they save.
     static Striping usual();
-    /// Returns a setting with `files` files, for content that has at least one stripe per file.
+    /// Returns a setting with `files` files. Only content of at least one stripe per file gets several files.
     static Striping asWished(unsigned files);
 };
 

@@ -76,13 +76,14 @@ private:
         else
             for (const PageRun& run : runs)
                 pagemap_.add(run.address, run.bytes / kImagePageSize, run.flags);
-        // Sets the final file sizes. Zero pages at the end of a file are a hole, and writes through a mapping need the
-        // file size.
+        // Sets the file sizes for all runs until now: writes through a mapping need the size, and zero pages at the end
+        // of a file become a hole.
         for (std::size_t index = 0; index < files_.size(); ++index)
             files_[index]->resize(stripes_.sizeOf(index, contentSize));
     }
 
-    /// Adds the pagemap entries after all content is complete, because an entry contains the checksums of its pages.
+    /// Adds the pagemap entries. Call it when all content is complete, because an entry contains the checksums of its
+    /// pages.
     void addSummed() {
         const std::vector<std::uint32_t> sums = sums_->take(contentSize());
         std::span<const std::uint32_t> rest = sums;
@@ -178,8 +179,8 @@ private:
     const ImageDir& images_;
     const std::string name_;
     Pagemap pagemap_;
-    /// Codec of the content, or null if it is uncompressed. The constructor loads the library, because a restored
-    /// process may not see the library's file.
+    /// Codec of the content; null if the content is uncompressed. The constructor loads the shared library, because a
+    /// restored process may have another root directory, where the library's file doesn't exist.
     std::shared_ptr<const Codec> codec_;
     std::shared_ptr<const Checksum> checksum_;  ///< null if content isn't compared with checksums
 };
@@ -189,8 +190,8 @@ bool needsParent(std::span<const PagemapRange> ranges) {
                        [](const PagemapRange& range) { return has(range.flags, PageFlags::Parent); });
 }
 
-/// Returns true if every restore reads some of the content. A restore with lazy pages may leave lazy content to the
-/// lazy-pages daemon.
+/// Returns true if every restore reads some of the content. Lazy content doesn't count, because a restore with lazy
+/// pages may leave it to the lazy-pages daemon.
 bool needsContent(std::span<const PagemapRange> ranges) {
     return std::any_of(ranges.begin(), ranges.end(), [](const PagemapRange& range) {
         return has(range.flags, PageFlags::Present) && !has(range.flags, PageFlags::Lazy);
@@ -269,8 +270,8 @@ std::optional<PageSource> FilePageSources::open(const MemoryObject& object) cons
             break;
         }
         end = fmt::format("{} has no parent", dir->name());
-        // Fetches the pages files now. The process that reads them may be in a user namespace, in which it can't create
-        // files in the directory.
+        // Fetches the pages files now: the process that reads them later may be in a user namespace, and then can't
+        // create files in the directory.
         for (const std::uint32_t number : pagemap->stripes().files)
             dir->fetch(imageName(ImageKind::Pages, number));
         // Checks for missing and truncated pages files before criu creates any process.

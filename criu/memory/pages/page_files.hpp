@@ -16,8 +16,8 @@ namespace criu::memory {
 /// Sources of pages in an images directory and its parents.
 class FilePageSources final : public PageSources {
 public:
-    /// `images` must outlive this object and have its parents open (ImageDir::openParents()). If `compares` is true,
-    /// content is compared with its checksums, if the images have them.
+    /// `images` must outlive this object and have its parents open (ImageDir::openParents()). `compares`: true to
+    /// compare content with its checksums, if the images have checksums.
     explicit FilePageSources(const ImageDir& images, bool compares = true) noexcept
         : images_(images), compares_(compares) {}
 

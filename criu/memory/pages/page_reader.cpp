@@ -13,12 +13,12 @@
 namespace criu::memory {
 namespace {
 
-/// Maximum bytes of one read: large enough to be efficient, and small enough to distribute the work evenly among
-/// threads.
+/// Maximum size in bytes of one read. It is large enough to be efficient, and small enough to distribute the work
+/// evenly among threads.
 constexpr std::uint64_t kReadSlice = std::uint64_t{2} << 20;
 
-/// Populates pages before a read, because one madvise(2) call costs a sixth less than the page faults. Ignores errors:
-/// the read then causes the faults, or fails with the reason.
+/// Populates pages before a read, because one madvise(2) call takes a sixth less time than the page faults. Ignores
+/// errors: the later read causes the faults, or fails with the reason.
 void populate(std::span<const iovec> targets) noexcept {
     constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE (Linux 5.14)
     constexpr std::size_t kWorthwhile = std::size_t{32} << 10;
@@ -36,7 +36,7 @@ void requirePresent(const PageJob& job) {
 
 }  // namespace
 
-/// Pages whose content is consecutive in one layer, so one call reads them.
+/// Pages whose content is consecutive in one layer, so that one call can read them.
 struct PageReader::Batch {
     std::size_t layer = 0;
     std::uint64_t position = 0;

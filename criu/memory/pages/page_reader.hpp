@@ -13,7 +13,7 @@
 
 namespace criu::memory {
 
-/// Present pages, and the address in this process to which they are read.
+/// Present pages, and the address in this process to which PageReader reads them.
 struct PlacedPages {
     PageJob job;
     std::uint64_t at = 0;
@@ -22,7 +22,7 @@ struct PlacedPages {
 /// Reads pages of a source into the memory of this process. The destructor closes the opened files.
 class PageReader {
 public:
-    /// `checkStop` is called between pieces, from any thread, and throws to end the work; it may be empty.
+    /// `checkStop`: called between pieces, from any thread; throws to end the work; may be empty.
     explicit PageReader(const PageSource& source, std::function<void()> checkStop = {}, ReadWatch watch = {});
 
     /// Reads all pages. Uses threads for large amounts; all threads have ended when it returns. Throws Error, also for

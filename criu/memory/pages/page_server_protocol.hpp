@@ -8,9 +8,10 @@
 #include "criu/memory/shmem/memory_object.hpp"
 
 /// Protocol of CRIU 4.2's page server on a stream socket. Each message is a header in the machine's byte order. Pages
-/// or a reply may follow it. The protocol contains no identity or version.
+/// or a reply may follow it. The protocol contains no credentials and no version.
+///
 /// Two processes of this criu may add content connections (--connections). The first connection then only lists pages.
-/// Each content message contains its position, so that no connection waits for another. A server that doesn't know
+/// Each content message contains its position, so that no connection waits for another. A server that doesn't support
 /// PageCommand::Streams closes the connection.
 namespace criu::memory {
 

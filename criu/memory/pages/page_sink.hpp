@@ -18,23 +18,24 @@
 /// PageSinks and PageSink.
 namespace criu::memory {
 
-/// Maximum size of content blocks; a block ends at the next multiple of it. The size is large enough to make system
-/// calls cheap. It is small enough that content is still in the processor's cache when it is written, and that all
+/// Maximum size of content blocks; a block ends at the next multiple of this size. It is large enough to make system
+/// calls cheap. It is small enough that content is still in the processor's cache when a thread writes it, and that all
 /// threads end at about the same time. 0.5 to 2 MiB are equally fast; other sizes are slower.
 inline constexpr std::uint64_t kContentBlock = std::uint64_t{1} << 20;
 
 /// Consecutive pages of a memory object with equal flags.
 struct PageRun {
-    std::uint64_t address = 0;  ///< address of the first byte; for shared memory the offset of it
+    std::uint64_t address = 0;  ///< address of the first byte; for shared memory its offset
     std::uint64_t bytes = 0;    ///< size in bytes, a multiple of kImagePageSize; never 0
     PageFlags flags = PageFlags::Present;
 };
 
-/// Content of consecutive pages with content that were added to a sink.
+/// Content of consecutive pages. The dump has added these pages to a sink, as pages with content.
 struct PageBlock {
-    /// Number of bytes of content that were added to the sink before this block; not a file offset.
+    /// Position of the block: number of bytes of content that were added to the sink before this block; not a file
+    /// offset.
     std::uint64_t position = 0;
-    /// Ranges of addresses of the content, in the order in which they were added. Their total size is the size of
+    /// Address ranges of the content, in the order in which the dump added them. Their total size is the size of
     /// `bytes`.
     std::span<const kernel::RemoteRange> ranges;
     std::span<const std::byte> bytes;
@@ -48,9 +49,9 @@ public:
     PageSink(const PageSink&) = delete;
     PageSink& operator=(const PageSink&) = delete;
 
-    /// Adds runs, in ascending order of addresses across calls. The content of runs with PageFlags::Present must be
-    /// written before finish(). Returns the position of the first run's content.
-    /// One thread may call it while other threads write. Throws Error.
+    /// Adds runs, in ascending order of addresses across calls. Threads must write the content of runs with
+    /// PageFlags::Present before finish(). Returns the position of the first run's content. One thread may call this
+    /// while other threads write. Throws Error.
     std::uint64_t add(std::span<const PageRun> runs);
 
     /// Returns true if write() stores blocks in ascending order of positions, and waits until earlier blocks are
@@ -60,25 +61,26 @@ public:
     /// Announces that several threads will call write(). Must precede these calls.
     virtual void share() {}
 
-    /// Writes content of added runs. Several threads may write different blocks at the same time, but must begin with
-    /// blocks in ascending order of positions. Returns the bytes of zero pages for which no storage was used. Throws
+    /// Writes content of added runs. Several threads may write different blocks at the same time, but must begin the
+    /// calls in ascending order of positions. Returns the number of bytes of zero pages that take no storage. Throws
     /// Error.
     virtual std::uint64_t write(const PageBlock& block) = 0;
 
     /// Completes the object. Must follow the last write(). Throws Error.
     virtual void finish() = 0;
 
-    /// Makes waiting write() calls throw Error, because content will be missing. Any thread may call it.
+    /// Makes waiting write() calls throw Error, because a thread has failed and its content will be missing. Any thread
+    /// may call it.
     virtual void abandon() noexcept {}
 
-    /// Returns the bytes of content of all added runs, including zero pages.
+    /// Returns the size in bytes of the content of all added runs, including zero pages.
     [[nodiscard]] std::uint64_t contentSize() const noexcept { return contentSize_; }
 
 protected:
     PageSink() = default;
 
 private:
-    /// Adds runs. `contentSize`: bytes of content of all runs, including the new ones.
+    /// Adds runs. `contentSize`: size in bytes of the content of all runs, including the new ones.
     virtual void append(std::span<const PageRun> runs, std::uint64_t contentSize) = 0;
 
     std::uint64_t contentSize_ = 0;
@@ -101,7 +103,7 @@ public:
     /// Thread-safe, even while sinks are open. Throws Error.
     [[nodiscard]] virtual std::optional<ParentPages> parentOf(const MemoryObject&) { return std::nullopt; }
 
-    /// Reads the data that parentOf() will need, before criu freezes processes. Throws Error.
+    /// Reads the data that parentOf() will need. Call it before criu freezes processes. Throws Error.
     virtual void readParentAhead(const MemoryObject&) {}
 
     /// Returns true if the sinks can store objects of a kind. All sinks store processes and shared memory, as CRIU 4.2

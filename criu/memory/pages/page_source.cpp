@@ -8,7 +8,7 @@
 namespace criu::memory {
 namespace {
 
-/// Returns the ranges that end after `address`.
+/// Returns the ranges whose end is above `address`.
 std::span<const PagemapRange> rangesFrom(std::span<const PagemapRange> ranges, std::uint64_t address) {
     const auto first = std::upper_bound(ranges.begin(), ranges.end(), address,
                                         [](std::uint64_t at, const PagemapRange& range) { return at < range.end(); });

@@ -45,9 +45,10 @@ class PageContent {
 public:
     virtual ~PageContent() = default;
     /// Reads content that begins at `position` into the targets, one after another, and removes filled targets from
-    /// `targets`. Thread-safe. Throws Error, also if the content is too short.
+    /// `targets`. Thread-safe. Throws Error, for instance if the content is too short.
     virtual void read(std::uint64_t position, std::span<iovec> targets) const = 0;
-    /// Frees the storage of content if openToFree() opened it and the storage supports this. Thread-safe. Throws Error.
+    /// Frees the storage of content. Does nothing if openToFree() didn't open the content, or if the storage can't free
+    /// it. Thread-safe. Throws Error.
     virtual void free(std::uint64_t /*position*/, std::uint64_t /*bytes*/) const {}
     /// Returns the location of content, for error messages.
     [[nodiscard]] virtual std::string where(std::uint64_t position) const;
@@ -63,7 +64,7 @@ public:
     [[nodiscard]] virtual std::unique_ptr<PageContent> open() const = 0;
     /// Returns the name of the pagemap, for error messages.
     [[nodiscard]] virtual std::string name() const { return "a parent dump"; }
-    /// Returns true if read content is compared with checksums.
+    /// Returns true if criu compares the content with checksums when it reads the content.
     [[nodiscard]] virtual bool compares() const noexcept { return false; }
     /// Opens the content for PageContent::read() and PageContent::free().
     [[nodiscard]] virtual std::unique_ptr<PageContent> openToFree() const { return open(); }
@@ -80,10 +81,10 @@ public:
 
     /// Calls `visit` with jobs of equal state for all addresses of a range, in ascending order.
     void forEach(std::uint64_t start, std::uint64_t end, const std::function<void(const PageJob&)>& visit) const;
-    /// Returns the jobs with which forEach() calls `visit`.
+    /// Returns the jobs that forEach() would pass to `visit`.
     [[nodiscard]] std::vector<PageJob> jobs(std::uint64_t start, std::uint64_t end) const;
 
-    /// Returns true if the images have or mark at least one page of the range.
+    /// Returns true if the pagemap lists at least one page of the range.
     [[nodiscard]] bool covers(std::uint64_t start, std::uint64_t end) const noexcept;
 
     /// Returns the end address of the last page that the pagemap lists, or 0 if it lists none.

@@ -39,8 +39,8 @@ private:
 };
 
 /// TLS 1.2 or later on a connected socket. Each end verifies the X.509 certificate of the other end. If a certificate
-/// has extended key usages, they must include "TLS Web Server Authentication" or "TLS Web Client Authentication" (RFC
-/// 5280), as the peer's end requires. No call waits.
+/// has extended key usages, they must include "TLS Web Server Authentication" for a server, and "TLS Web Client
+/// Authentication" for a client (RFC 5280). No call waits.
 class PageTls {
 public:
     enum class Side { Client, Server };
@@ -61,7 +61,7 @@ public:
     /// Performs a part of the handshake. The caller repeats the call until `events` is 0. Throws Error, also if the
     /// peer's certificate isn't valid.
     [[nodiscard]] Step handshake();
-    /// Send or receive some bytes. One thread may send while another receives. Throw Error.
+    /// Send or receive some of the bytes. One thread may send while another receives. Throw Error.
     [[nodiscard]] Step send(std::span<const std::byte> bytes);
     [[nodiscard]] Step receive(std::span<std::byte> bytes);
     /// Informs the peer that no more data follows.

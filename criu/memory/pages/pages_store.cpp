@@ -55,7 +55,7 @@ private:
     PagesWriter writer_;
 };
 
-/// Pages file that an image outlet gets while the dump writes it.
+/// Pages file in an image outlet, which gets the pages while the dump writes.
 class OutletStore final : public PagesStore {
 public:
     OutletStore(ImageOutlet& outlet, const std::string& name)

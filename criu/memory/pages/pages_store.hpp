@@ -14,8 +14,8 @@ class ImageDir;
 
 namespace criu::memory {
 
-/// Pages file that a dump writes, to any destination. The caller, which writes plain or compressed content, chooses the
-/// file offsets.
+/// Pages file that a dump writes, to any destination. The caller chooses the file offsets, because it writes either
+/// plain or compressed content.
 class PagesStore {
 public:
     virtual ~PagesStore() = default;
@@ -29,19 +29,20 @@ public:
     /// Announces that several threads will write. Must precede the writes of these threads.
     virtual void share() {}
 
-    /// Writes whole pages within the file size. It may omit zero pages, and returns the number of omitted bytes.
-    /// Several threads may write to different offsets at the same time, but must begin the writes in ascending order of
+    /// Writes complete pages within the file size. May omit zero pages, and returns the number of omitted bytes.
+    /// Several threads may write to different offsets at the same time, but must begin the calls in ascending order of
     /// offsets. Throws Error.
     virtual std::uint64_t write(std::uint64_t offset, std::span<const std::byte> pages) = 0;
 
-    /// Writes pieces of any length one after another, and removes written pieces from `pieces`. Enlarges the file if
-    /// necessary. The rules of write() for threads, order and errors apply.
+    /// Writes pieces of any length one after another, and removes written pieces from `pieces`. If necessary, enlarges
+    /// the file. Threads, order and errors: as for write().
     virtual void writePieces(std::uint64_t offset, std::span<iovec> pieces) = 0;
 
     /// Completes the file. Must follow all writes. Throws Error.
     virtual void finish() {}
 
-    /// Makes waiting calls throw Error, because data will be missing. Any thread may call it.
+    /// Makes waiting calls throw Error, because a thread has failed and its data will be missing. Any thread may call
+    /// it.
     virtual void abandon() noexcept {}
 
 protected:

@@ -19,8 +19,8 @@ namespace {
 /// Size of the mapping of a pages file, independent of the file size. The mapping uses addresses, but no memory.
 constexpr std::uint64_t kWindow = std::uint64_t{1} << 40;
 
-/// Bytes that a thread copies through the mapping before it tries to take the lock again. A larger value saves calls; a
-/// smaller value makes threads use the cheaper write(2) more often.
+/// Number of bytes that a thread copies through the mapping before it tries to take the lock again. A larger value
+/// saves calls. A smaller value makes threads use write(2) more often, which takes less processor time.
 constexpr std::size_t kWriteStep = std::size_t{128} << 10;
 
 constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE (Linux 5.14)
@@ -79,14 +79,15 @@ bool PagesWriter::putMapped(std::uint64_t offset, std::span<const std::byte> byt
     if (!mappable_ || offset + bytes.size() > kWindow)
         return false;
     char* const at = window_.as<char>() + offset;
-    // A store to a page that the kernel can't allocate raises SIGBUS. MADV_POPULATE_WRITE returns an error, and the
-    // caller then uses write(2), which reports the cause.
+    // A store to a page that the kernel can't allocate would raise SIGBUS. MADV_POPULATE_WRITE instead returns an
+    // error. The caller then uses write(2), which reports the cause.
     if (::madvise(at, bytes.size(), kPopulateWrite) != 0) {
         mappable_ = false;
         return false;
     }
     std::memcpy(at, bytes.data(), bytes.size());
-    // Removes the pages from this process' page tables, so that they don't count as criu's memory. The file keeps them.
+    // Removes the pages from this process' page tables, so that they don't count as criu's memory. They stay in the
+    // file.
     ::madvise(at, bytes.size(), MADV_DONTNEED);
     return true;
 }

@@ -35,11 +35,11 @@ std::uint64_t forEachNonZero(std::span<const std::byte> content, const Visit& vi
 
 /// Writer of blocks to a pages file, which omits zero pages. Several threads may write to different offsets at the same
 /// time.
-/// On tmpfs, write(2) holds a lock of the file, so 16 cores write only 3.5 GB/s. Stores to a shared mapping of the file
-/// reach 6 GB/s, but take twice the processor time (1.2 against 2.3 GB per second of one core). Thus a thread calls
-/// write(2) if no other thread does. If another thread writes, it copies through the mapping, step by step, until the
-/// lock is free.
-/// On other file systems, all threads call write(2), which is faster there.
+///
+/// On tmpfs, write(2) holds a lock of the file, so that 16 cores write only 3.5 GB/s. Stores to a shared mapping of the
+/// file reach 6 GB/s, but take twice the processor time (1.2 against 2.3 GB per second of one core). Thus a thread
+/// calls write(2) if no other thread does. If another thread is in write(2), the thread copies through the mapping,
+/// step by step, until the lock is free. On other file systems, all threads call write(2), because it is faster there.
 class PagesWriter {
 public:
     /// The owner of the file must enlarge it (ftruncate(2)) before a write.
@@ -48,8 +48,8 @@ public:
     /// Announces that several threads will write.
     void share() noexcept;
 
-    /// Writes whole pages; `offset` and the size are multiples of kImagePageSize. Returns the bytes of omitted zero
-    /// pages, for which the file must have a hole. Throws Error.
+    /// Writes complete pages; `offset` and the size are multiples of kImagePageSize. Returns the number of bytes of
+    /// omitted zero pages; the file must have a hole there. Throws Error.
     std::uint64_t write(std::uint64_t offset, std::span<const std::byte> content);
 
 private:

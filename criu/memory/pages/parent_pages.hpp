@@ -18,13 +18,13 @@ struct MemoryObject;
 /// Returns the image kind of an object's pagemap. The number of the image is the id of the object.
 [[nodiscard]] ImageKind pagemapOf(const MemoryObject& object) noexcept;
 
-/// List of the pages of one memory object that the parent of a dump or its own parents have.
+/// List of those pages of one memory object that the parent of a dump, or one of the parent's parents, has.
 class ParentPages {
 public:
     /// Reads the list from an images directory. Returns nullopt if the directory has no pagemap of the object. Throws
     /// Error.
     static std::optional<ParentPages> in(const ImageDir& parent, const MemoryObject& object);
-    /// Returns a list that contains every page, for a page server that finds missing pages itself.
+    /// Returns a list that contains every page. Used with a page server, because the server finds missing pages itself.
     static ParentPages all() { return ParentPages(std::nullopt); }
 
     /// Calls `visit` with parts of an address range in ascending order. The last argument is true if the parent has the

@@ -55,7 +55,7 @@ public:
         return at != ranges_.end() && at->first < range.end;
     }
 
-    /// Returns true if the set contains all of a range.
+    /// Returns true if the set contains every address of a range.
     [[nodiscard]] bool covers(Range range) const {
         const auto at = ranges_.upper_bound(range.start);
         return at != ranges_.begin() && std::prev(at)->second >= range.end;

@@ -11,8 +11,8 @@
 namespace criu::memory {
 namespace {
 
-/// Removes up to `bytes` bytes from the front of the targets, and calls `use` with each removed piece. The rest of a
-/// larger target stays in the list.
+/// Removes up to `bytes` bytes from the front of the targets, and calls `use` with each removed piece. If a target is
+/// larger, its remaining part stays in the list.
 template <typename Use>
 void removeFront(std::span<iovec>& targets, std::uint64_t bytes, const Use& use) {
     while (!targets.empty() && bytes != 0) {

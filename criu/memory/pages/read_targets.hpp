@@ -14,7 +14,7 @@ namespace criu::memory {
 /// Error, also if the file ends before all targets are full.
 void readFrom(int file, std::uint64_t offset, std::span<iovec> targets);
 
-/// Removes `bytes` bytes from the front of the targets and returns them. Splits a target that is larger.
+/// Removes `bytes` bytes from the front of the targets and returns them as a list. Splits a target that is larger.
 [[nodiscard]] std::vector<iovec> takeFront(std::span<iovec>& targets, std::uint64_t bytes);
 
 /// Returns the total size of the targets.

@@ -11,8 +11,8 @@
 
 namespace criu::memory {
 
-/// Sink that sends blocks in ascending order of positions, because the server appends them. A block waits until all
-/// earlier blocks are sent.
+/// Sink that sends blocks in ascending order of positions, because the server appends each block to its file. A block
+/// waits until all earlier blocks are sent.
 class RemotePageSinks::Sink final : public PageSink {
 public:
     Sink(RemotePageSinks& owner, const MemoryObject& object) : owner_(owner), object_(objectNumber(object)) {
@@ -42,7 +42,7 @@ private:
         runs_.insert(runs_.end(), runs.begin(), runs.end());
     }
 
-    /// Sends the runs without content that precede the next run with content.
+    /// Sends the runs without content that come before the next run with content.
     void sendWithoutContent() {
         for (; !runs_.empty() && !has(runs_.front().flags, PageFlags::Present); runs_.pop_front())
             owner_.send(message(runs_.front(), runs_.front().bytes));
@@ -58,8 +58,8 @@ private:
         }
     }
 
-    /// Takes content of at most `most` bytes from the first run, and returns its header. Sends preceding runs without
-    /// content.
+    /// Removes at most `most` bytes of content from the first run with content, and returns a message header for them.
+    /// Sends the runs without content that come before.
     PageMessage nextRun(std::size_t most) {
         const std::lock_guard lock(mutex_);
         sendWithoutContent();
@@ -85,7 +85,7 @@ private:
 };
 
 /// Sink that sends blocks at once from any thread. Each content message contains its position, so the server can write
-/// it in any order.
+/// blocks in any order.
 class RemotePageSinks::StreamedSink final : public PageSink {
 public:
     StreamedSink(RemotePageSinks& owner, const MemoryObject& object, std::uint64_t expected)
@@ -102,7 +102,7 @@ public:
         return 0;  // zero pages are also sent
     }
 
-    void finish() override {}  // the server waits for the content before the next object and at the end
+    void finish() override {}  // nothing to do: the server waits for the content before the next object, and at the end
 
 private:
     void append(std::span<const PageRun> runs, std::uint64_t) override {

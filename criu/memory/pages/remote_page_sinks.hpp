@@ -16,8 +16,8 @@ namespace criu::memory {
 class ContentSenders;
 
 /// Sinks that send pages to a page server, which may be CRIU 4.2 or this criu. The connection transfers one object
-/// after another: open() waits until the previous sink is destroyed. A page server of this criu may also accept content
-/// over separate connections, in any order.
+/// after another: open() waits until the sink of the previous object is destroyed. A page server of this criu may also
+/// accept content over separate connections, in any order.
 class RemotePageSinks final : public PageSinks {
 public:
     /// `reused`: true if the connection stays open after finish(), for other dumps.
@@ -45,7 +45,7 @@ private:
     bool reused_;
     std::unique_ptr<ContentSenders> streams_;  ///< content connections; null if only one connection is used
     std::atomic<bool> striped_{false};         ///< true if the content of an object is in several files
-    std::mutex talking_;  ///< held while a message is sent with its pages, or until its reply is received
+    std::mutex talking_;  ///< locked while a thread sends a message with its pages, or waits for a reply
     std::mutex turns_;
     std::condition_variable free_;
     bool taken_ = false;  ///< true if a sink exists

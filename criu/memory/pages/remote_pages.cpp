@@ -37,7 +37,7 @@ std::uint64_t RemotePages::fetchSome(const MemoryObject& object, std::uint64_t a
     std::uint64_t number = 0;
     {
         const std::lock_guard lock(sending_);
-        // In this message, the field `object` is the plain pid without a kind.
+        // In this message, the field `object` is only the pid, without a kind in the low byte.
         const PageMessage request{wordOf(PageCommand::Get), 0, into.size() / kImagePageSize, address, object.id};
         server_.send(std::as_bytes(std::span(&request, 1)));
         number = sent_++;

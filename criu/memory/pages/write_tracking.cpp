@@ -20,8 +20,8 @@ using kernel::PageQuery;
 using kernel::Vma;
 using kernel::VmFlag;
 
-/// Returns the query that write-protects unprotected private pages. It must keep the condition on presence: for absent
-/// pages, the kernel would create protection marks that look like swapped pages.
+/// Returns the query that write-protects unprotected private pages. Keep its condition that pages are present: for
+/// absent pages, the kernel would create protection marks that look like swapped pages.
 PageQuery unprotected(const PageQuery& own) {
     return {.all = PageIs::Written, .none = own.none, .any = own.any, .report = PageIs::Written, .writeProtect = true};
 }
@@ -30,7 +30,7 @@ PageQuery protectedOnes(const PageQuery& own) {
     return {.none = own.none | PageIs::Written, .any = own.any};
 }
 
-/// Returns true if page tables show every write to the mapping. This excludes all shared mappings.
+/// Returns true if page tables show every write to the mapping. Returns false for all shared mappings.
 bool canBeTracked(const Vma& vma) {
     constexpr VmFlag kNever[] = {VmFlag::HugeTlb,   VmFlag::Io,          VmFlag::PfnMap,
                                  VmFlag::MixedMap,  VmFlag::ShadowStack, VmFlag::Droppable,
@@ -78,8 +78,8 @@ void WriteTracking::recognize(std::span<Vma> vmas) {
     for (Vma& vma : vmas) {
         if (!vma.flags.has(VmFlag::UffdWriteProtect) || !canBeTracked(vma))
             continue;
-        // The kernel accepts a second registration only by the same userfaultfd. If it succeeds, this descriptor
-        // registered the mapping earlier.
+        // The kernel accepts a second registration only if the same userfaultfd made the first one. So a success means
+        // that this descriptor has registered the mapping before.
         if (!registerArea(vma))
             continue;
         vma.flags.clear(VmFlag::UffdWriteProtect);
@@ -88,16 +88,16 @@ void WriteTracking::recognize(std::span<Vma> vmas) {
 }
 
 std::vector<Vma> WriteTracking::recognizeAgain(const kernel::ProcPid& process, std::span<const Vma> vmas) {
-    // Checks first that the mapping is registered, because the call below would also register untracked mappings. A
-    // registration covers a whole mapping, so criu checks only the first page.
+    // Checks first whether the mapping is registered, because registerArea() would also register untracked mappings. A
+    // registration covers a complete mapping, so it is enough to check the first page.
     constexpr PageQuery kRegistered{.all = PageIs::WpAllowed};
     const kernel::PagemapScanner scanner(process, kernel::PagemapScanner::Mode::Scan);
     std::vector<Vma> found;
     for (const Vma& vma : vmas) {
         if (!canBeTracked(vma) || scanner.scan(vma.start, vma.start + machinePageSize(), kRegistered).empty())
             continue;
-        // Needs no smaps data: canBeTracked() accepted the mapping at its first registration, and properties that
-        // forbid tracking don't change.
+        // Needs no smaps data: canBeTracked() has accepted the mapping at its first registration, and the properties
+        // that it checks there don't change.
         if (!registerArea(vma))
             continue;
         tracked_.add({vma.start, vma.end});

@@ -14,35 +14,34 @@
 namespace criu::memory {
 
 /// Tracker of one process' writes to private memory, by a userfaultfd. At a start time, the tracker write-protects all
-/// pages; pages that are still protected are clean.
-/// Shared memory, hugetlbfs pages, kernel areas and ranges of other userfaultfds are untracked. Their pages never count
-/// as clean.
+/// pages; pages that are still protected later are clean. Shared memory, hugetlbfs pages, kernel areas and ranges of
+/// other userfaultfds are untracked. Their pages never count as clean.
 class WriteTracking {
 public:
-    /// Takes a userfaultfd for which kernel::enableUffdWpAsync() was called.
+    /// Becomes the owner of a userfaultfd for which kernel::enableUffdWpAsync() was called.
     explicit WriteTracking(UniqueFd userfaultfd) noexcept : fd_(std::move(userfaultfd)) {}
 
     /// Finds the tracked mappings of the frozen process. Clears VmFlag::UffdWriteProtect of tracked mappings in `vmas`,
     /// because no process of the tree handles their faults.
     void recognize(std::span<kernel::Vma> vmas);
 
-    /// Finds and returns tracked mappings without smaps data. criu avoids smaps here, because the kernel counts every
-    /// page for it. Throws Error.
+    /// Finds and returns tracked mappings without smaps data, because smaps is slow: the kernel counts every page for
+    /// it. Throws Error.
     [[nodiscard]] std::vector<kernel::Vma> recognizeAgain(const kernel::ProcPid& process,
                                                           std::span<const kernel::Vma> vmas);
 
-    /// Returns true if the whole range is tracked, so protected pages of it are clean. Must follow recognize() or
-    /// recognizeAgain().
+    /// Returns true if the complete range is tracked. Protected pages of such a range are clean. Must follow
+    /// recognize() or recognizeAgain().
     [[nodiscard]] bool covers(std::uint64_t start, std::uint64_t end) const { return tracked_.covers({start, end}); }
 
-    /// Makes all trackable pages of the frozen process clean, so tracking starts again. Mappings that are tracked
-    /// already need no smaps data in `vmas`. Throws Error.
+    /// Makes all trackable pages of the frozen process clean: the tracking starts again. For mappings that are already
+    /// tracked, `vmas` needs no smaps data. Throws Error.
     void restart(const kernel::ProcPid& process, std::span<const kernel::Vma> vmas);
 
     /// Makes pages count as written. Several threads may call it, even while the process runs.
     void markWritten(std::uint64_t start, std::uint64_t size) noexcept;
 
-    /// Returns true if markWritten() has failed, which makes later results invalid.
+    /// Returns true if markWritten() has failed. Later results of this object are then invalid.
     [[nodiscard]] bool broken() const noexcept { return broken_; }
 
     /// Passes the descriptor to another owner. This object can't be used afterwards.

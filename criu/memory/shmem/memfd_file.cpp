@@ -22,8 +22,8 @@ namespace {
 
 class RestoredMemfd final : public files::RestoredFile {
 public:
-    /// `original`: true to use the open file description of memfd_create(2), false to open the memfd again. Files
-    /// opened again for writing would make execve(2) of the memfd fail (ETXTBSY).
+    /// `original`: true to use the open file description of memfd_create(2), false to open the memfd again. While a
+    /// memfd is open for writing by a second description, execve(2) of the memfd fails (ETXTBSY).
     RestoredMemfd(const MemfdFileEntry& entry, const Segments& segments, bool original)
         : entry_(entry), segments_(segments), original_(original) {}
 

@@ -14,7 +14,7 @@ struct MemoryObject {
         Process,  ///< private memory of a process; its pages have addresses
         Shared,   ///< shared memory segment or memfd; its pages have offsets
         Files,    ///< files of a tmpfs; a list in the images assigns a range of addresses to each file
-        Device,   ///< buffers of a device; the images of the device assign their addresses
+        Device,   ///< buffers of a device; the images of the device contain their addresses
     };
     Kind kind = Kind::Process;
     /// For a process: its pid in the pid namespace of the root process. For other kinds: the image number of the shared

@@ -54,7 +54,8 @@ UniqueFd makeMemfd(std::string_view name, const MemfdInodeEntry& inode) {
     return fd;
 }
 
-/// Creates the memory of an inode. In images, only the name distinguishes memfds from shared anonymous memory.
+/// Creates the memory of an inode. Decides by the name whether this is a memfd or shared anonymous memory, because
+/// images don't distinguish them otherwise.
 UniqueFd makeInode(const MemfdInodeEntry& inode, const model::IdMap& ids) {
     // Older images contain the name in the format of /proc/PID/fd links.
     std::string_view name = inode.name;
@@ -140,8 +141,8 @@ void Segments::collect(const model::ProcessTree& tree, const ImageDir& images, c
                          vma->start, id);
                 inodeOfFile_[vma->shmid] = inode;
                 Segment& segment = byInode_[inode];
-                // F_SEAL_FUTURE_WRITE doesn't affect mappings that exist (fcntl(2), Linux 5.1). criu sets it after
-                // processes have mapped the memfd for writing.
+                // F_SEAL_FUTURE_WRITE doesn't affect existing mappings (fcntl(2), Linux 5.1). So criu sets this seal
+                // after processes have mapped the memfd for writing.
                 if (mapsForWriting(*vma) && (segment.memfd->seals & kFutureWrite) != 0)
                     segment.sealLate = true;
             } else if (is(*vma, VmaStatus::AnonShared) && !is(*vma, VmaStatus::SysvIpc)) {
@@ -166,7 +167,7 @@ void Segments::create(const model::IdMap& ids, kernel::FdStore& store, const std
         segment.fd = store.inherit(kernel::FdKey::SharedMemory, makeInode(*segment.memfd, ids));
         if (segment.sealLate)
             continue;
-        // The kernel refuses a write seal on a mapped memfd, so criu fills and seals the memfd before a process maps
+        // The kernel refuses a write seal on a mapped memfd. So criu fills and seals the memfd before a process maps
         // it.
         if (segment.size != 0 && (segment.memfd->seals & (F_SEAL_WRITE | kFutureWrite)) != 0) {
             sealedBytes_ += fill(segment, checkStop, {});

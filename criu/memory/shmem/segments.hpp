@@ -28,7 +28,7 @@ class IdMap;
 struct ProcessTree;
 }  // namespace criu::model
 
-/// Segments that several processes may map: shared anonymous memory and memfds.
+/// Segments: shared anonymous memory and memfds, which several processes may map.
 namespace criu::memory {
 struct ReadWatch;
 
@@ -36,8 +36,8 @@ struct ReadWatch;
 /// the descriptors. Threads of the coordinator fill the contents while criu restores processes.
 class Segments {
 public:
-    /// Finds the segments that mappings and files of the tree use, and their contents. `pages` must outlive this
-    /// object. `memfdOf` returns the inode id of a memfd for its file id, and 0 for other files.
+    /// Finds the segments that mappings and files of the tree use, and opens their contents. `pages` must outlive this
+    /// object. `memfdOf`: returns the inode id of a memfd for its file id, and 0 for other files.
     void collect(const model::ProcessTree& tree, const ImageDir& images, const PageSources& pages,
                  const std::function<std::uint64_t(FileId)>& memfdOf);
 
@@ -47,13 +47,13 @@ public:
     /// Returns the number of segments. create() opens one descriptor for each.
     [[nodiscard]] std::size_t count() const noexcept { return byShmid_.size() + byInode_.size(); }
 
-    /// Creates all segments, and adds their descriptors to `store`, so that processes inherit them. Fills and seals
-    /// only memfds with a write seal. `checkStop` is called between pieces of content and throws to end the work; it
-    /// may be empty.
+    /// Creates all segments, and adds their descriptors to `store`, so that processes inherit them. Only fills and
+    /// seals memfds with a write seal. `checkStop`: called between pieces of content; throws to end the work; may be
+    /// empty.
     void create(const model::IdMap& ids, kernel::FdStore& store, const std::function<void()>& checkStop = {});
 
-    /// Fills the segments that create() left empty. May run while criu restores processes. Returns the bytes read,
-    /// including create().
+    /// Fills the segments that create() left empty. May run while criu restores processes. Returns the number of bytes
+    /// read, including the bytes that create() read.
     std::uint64_t fill(const std::function<void()>& checkStop, const ReadWatch& watch);
 
     /// Sets the remaining seals, and the times of memfds. Must follow fill() and the last mmap(2) of a process.
@@ -72,7 +72,8 @@ private:
         std::optional<PageSource> content;
         const MemfdInodeEntry* memfd = nullptr;  ///< null for shared anonymous memory
         bool filled = false;
-        bool sealLate = false;  ///< true if a process maps it for writing, so criu sets the seals after the mapping
+        /// True if a process maps it for writing: criu then sets the seals after the mapping is created.
+        bool sealLate = false;
     };
     static void seal(const Segment& segment);
     [[nodiscard]] std::uint64_t fill(const Segment& segment, const std::function<void()>& checkStop,
@@ -87,13 +88,13 @@ private:
     std::map<std::uint64_t, std::uint64_t> inodeOfFile_;  ///< inode id of each memfd; the key is the file id
 };
 
-/// Fills `memory` of this process with the content of segment `shmid`. A null `pages` means no content. Absent pages
-/// stay unchanged. `frees`: true to free the storage of read content. Returns the bytes read.
-/// The last page of `memory` must be mapped completely, because content may reach to its end. Throws Error, also if
-/// content lies beyond this page.
+/// Fills `memory` of this process with the content of segment `shmid`. If `pages` is null, there is no content. Leaves
+/// absent pages unchanged. `frees`: true to free the storage of content that was read. Returns the number of bytes
+/// read. The last page of `memory` must be mapped completely, because content may reach to its end. Throws Error, for
+/// instance if content lies beyond this page.
 std::uint64_t fillSharedContent(const PageSource* pages, std::uint64_t shmid, std::span<std::byte> memory,
                                 const std::function<void()>& checkStop, const ReadWatch& watch, bool frees);
-/// Fills memory without notifications, and frees no storage.
+/// Does the same without notifications, and frees no storage.
 std::uint64_t fillSharedContent(const PageSource* pages, std::uint64_t shmid, std::span<std::byte> memory,
                                 const std::function<void()>& checkStop);
 

@@ -68,8 +68,8 @@ VmaDumpRules SegmentsDump::rules() const noexcept {
 }
 
 std::uint32_t SegmentsDump::chooseShmid(ino_t inode) {
-    // Inode numbers become image numbers. They may collide, because the kernel has a separate file system for each huge
-    // page size.
+    // The image number is the lower half of the inode number. Two segments may have the same inode number, because the
+    // kernel has a separate file system for each huge page size.
     auto shmid = static_cast<std::uint32_t>(inode);
     while (shmid == 0 || !shmids_.insert(shmid).second)
         ++shmid;
@@ -130,7 +130,8 @@ bool SegmentsDump::claims(const files::OpenFd& file) const {
         return false;
     if (file.stat.st_dev == device_)
         return true;
-    // A memfd of huge pages is on a hugetlbfs for its page size. Files of other file systems may also be named so.
+    // A memfd of huge pages is on the hugetlbfs for its page size. Checks the file system, too, because a file of
+    // another file system may have the same form of name.
     struct statfs system {};
     return file.link.starts_with(kMemfdPrefix) && ::fstatfs(file.copy.get(), &system) == 0 &&
            system.f_type == HUGETLBFS_MAGIC && file.stat.st_nlink == 0;
@@ -141,8 +142,8 @@ std::uint32_t SegmentsDump::inodeFor(const files::OpenFd& file, const ImageDir& 
     if (known != byInode_.end())
         return static_cast<std::uint32_t>(known->second + 1);
     std::string path = fmt::format("/proc/{}/fd/{}", file.pid, file.fd);
-    // Refuses here a memfd that write() couldn't read. fcntl(2) refuses to read the seals of an O_PATH descriptor, so
-    // it is opened again.
+    // If criu couldn't read the memfd later in write(), throws Error now. Opens an O_PATH descriptor again, because
+    // fcntl(2) doesn't read seals through O_PATH.
     const files::FileCopy content = file.isReadable() ? files::FileCopy() : files::openContent(file, images);
     const std::size_t index = add(content ? content.get() : file.copy.get(), std::move(path), file.isReadable());
     if (file.fd < 0)
@@ -170,7 +171,7 @@ std::uint64_t writeSharedContent(int fd, std::string_view name, std::uint32_t sh
     const ErrorContext context([&] { return std::string(name); });
     forEachData(fd, size, [&](std::uint64_t data, std::uint64_t hole) {
         const std::uint64_t start = data & ~(machinePageSize() - 1);
-        // The content of a hugetlbfs file extends to the end of its last huge page.
+        // pageAlignUp() covers hugetlbfs: the content of such a file extends to the end of its last huge page.
         const std::uint64_t end = std::min(pageAlignUp(hole), pageAlignUp(size));
         jobs.push_back({{start, end - start, PageFlags::Present}});
         if (jobs.size() >= kSegmentJobsAtOnce)
@@ -197,7 +198,7 @@ SegmentsDumpResult SegmentsDump::write(const ImageDir& images, PageSinks& sinks,
             UniqueFd opened;
             const auto rights = segment.readable ? nullptr : images.takeRights();
             if (!segment.kept) {
-                // O_NOATIME hides the read from the process. open(2) allows it only to the owner of the file.
+                // O_NOATIME hides the read from the process, but open(2) allows it only to the owner of the file.
                 opened.reset(::open(segment.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOATIME));
                 if (!opened)
                     opened.reset(sys(::open(segment.path.c_str(), O_RDONLY | O_CLOEXEC), "open {} by {}", segment.name,
@@ -235,7 +236,7 @@ UniqueFd ProcMappedFiles::open(const kernel::ProcPid& process, const kernel::Vma
 }
 
 int ProcMappedFiles::access(const kernel::ProcPid& process, const kernel::Vma& vma) {
-    // The permissions of the link in map_files show the access mode with which the file was opened.
+    // The permissions of the link in map_files show the access mode of the mapped open file description.
     struct stat link {};
     const std::string name = mapFilesName(vma);
     sys(::fstatat(process.fd(), name.c_str(), &link, AT_SYMLINK_NOFOLLOW), "look at {}/{}", process.path(), name);

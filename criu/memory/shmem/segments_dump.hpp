@@ -46,9 +46,8 @@ struct SegmentsDumpResult {
 };
 
 /// Segments of a dump: shared anonymous memory and memfds. For the kernel and in images, both are inodes of the
-/// internal tmpfs or of hugetlbfs.
-/// Collects the segments that processes of the tree map or have open, and writes the content of each inode once. The
-/// processes must stay frozen until write() returns.
+/// internal tmpfs or of hugetlbfs. This class collects the segments that processes of the tree map or have open, and
+/// writes the content of each inode once. The processes must stay frozen until write() returns.
 class SegmentsDump {
 public:
     SegmentsDump();
@@ -57,11 +56,11 @@ public:
     [[nodiscard]] VmaDumpRules rules() const noexcept;
 
     /// Returns the file id for a mapping of a segment. The first call for a segment adds a file entry that no
-    /// descriptor uses; later calls return its id.
+    /// descriptor uses. Later calls return the id of this entry.
     FileId fileFor(const kernel::ProcPid& process, const kernel::Vma& vma, files::FileDump& dump);
 
-    /// Result of find(), for callers that store file entries themselves. `fresh` is the new entry of the first call for
-    /// a segment, and null for later calls. This object owns the entry.
+    /// Result of find(), for callers that store file entries themselves. `fresh`: new entry after the first call for a
+    /// segment, null after later calls. This object owns the entry.
     struct Mapped {
         FileId id;
         FileEntry* fresh = nullptr;
@@ -83,10 +82,10 @@ private:
     struct Segment {
         std::string name;
         std::string path;  ///< path in /proc of a process; it can be opened as long as this process is frozen
-        /// Descriptor that is used in place of `path` if the file has no descriptor number; else empty.
+        /// Descriptor that replaces `path` if the file has no descriptor number; else empty.
         UniqueFd kept;
-        /// True if the process of `path` has the file open for reading. If false, the client needs permission to read
-        /// the file.
+        /// True if the process in `path` has the file open for reading. If false, criu reads it only if the client has
+        /// permission to read the file.
         bool readable = false;
         struct stat stat {};
         std::uint32_t seals = 0;

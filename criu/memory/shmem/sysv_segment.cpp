@@ -39,14 +39,14 @@ void makeSegment(const IpcShmEntry& entry) {
         made = ::shmget(static_cast<key_t>(desc.key), entry.size, flags);
         code = errno;
     };
-    // Huge pages need CAP_IPC_LOCK or the group of vm.hugetlb_shm_group (shmget(2)). criu doesn't know by which of them
-    // the creator got huge pages, so it creates the segment as root.
+    // Creates a segment of huge pages as root. These need CAP_IPC_LOCK or the group of vm.hugetlb_shm_group
+    // (shmget(2)), and criu can't determine which of both the creator had.
     if (entry.has_hugetlb_flag != 0)
         create();
     else
         kernel::withEffectiveIds(desc.cuid, desc.cgid, create);
     if (made < 0) {
-        // Uses up the chosen id. If this call were missing, the next new segment of any process would get the id.
+        // Uses up the chosen id. Otherwise the next new segment of any process would get it.
         if (const int used = ::shmget(IPC_PRIVATE, 1, 0600); used >= 0)
             ::shmctl(used, IPC_RMID, nullptr);
         errno = code;

@@ -33,7 +33,7 @@ void requireSame(const IpcShmEntry& entry, const shmid_ds& found) {
              found.shm_lpid);
 }
 
-/// Clears pages that the images lack, because the content of an existing segment may have changed since the dump.
+/// Clears pages that the images lack: the segment may have existed already, with content that is newer than the dump.
 void clearRest(const PageSource& pages, std::span<std::byte> memory) {
     pages.forEach(0, std::max<std::uint64_t>(pageAlignUp(memory.size()), pages.end()), [&](const PageJob& job) {
         if (job.state != PageJob::State::Absent)
@@ -159,7 +159,7 @@ int attachSysvShm(const VmaEntry& vma, std::uint64_t place) {
         fail("System V shared memory {} has {} bytes, fewer than are mapped", id, size);
     const bool writable = (vma.prot & PROT_WRITE) != 0;
     const int flags = (writable ? 0 : SHM_RDONLY) | ((vma.prot & PROT_EXEC) != 0 ? SHM_EXEC : 0);
-    // Reserves the addresses at `place`, so that shmat(2) doesn't choose them.
+    // Reserves the addresses at `place`, so that shmat(2) chooses other addresses.
     if (::mmap(reinterpret_cast<void*>(place), wanted, PROT_NONE,
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED)
         failErrno("keep room for System V shared memory {} at {:#x}", id, place);

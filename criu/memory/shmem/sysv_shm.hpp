@@ -24,15 +24,14 @@ class IdMap;
 }
 
 /// System V shared memory (shmget(2)) of processes in criu's IPC namespace. Segments outlive processes, so a restore
-/// may find the dumped segment, which no process may have attached. If the segment doesn't exist, criu creates it with
-/// the dumped id and key.
-/// The inode number of a mapping in /proc/PID/maps is the id of the segment.
+/// may find the dumped segment. No process may have attached this segment. If the segment doesn't exist, criu creates
+/// it with the dumped id and key. In /proc/PID/maps, the inode number of a mapping is the id of the segment.
 namespace criu::memory {
 
 /// Returns true for the name of a System V shared memory mapping in /proc/PID/maps.
 [[nodiscard]] bool isSysvShm(const std::string& name);
 
-/// Segments of a dump. Refuses a segment that a process outside of the tree has attached, because that process could
+/// System V segments of a dump. Refuses a segment that an outside process has attached, because that process could
 /// change the content.
 class SysvShmDump {
 public:
@@ -51,8 +50,8 @@ private:
     std::map<int, std::uint64_t> attached_;  ///< number of mappings of each segment; the key is the id
 };
 
-/// Segments of a restore. The coordinator restores them before any process exists. The destructor removes the created
-/// segments if commit() wasn't called.
+/// System V segments of a restore. The coordinator restores them before any process exists. Without commit(), the
+/// destructor removes the created segments.
 class SysvShmRestore {
 public:
     explicit SysvShmRestore(Log& log) : log_(log) {}
@@ -64,8 +63,8 @@ public:
     void create(const ImageDir& images, const PageSources& pages, std::uint32_t namespaceId, const model::IdMap& ids,
                 const std::function<void()>& checkStop = {});
 
-    /// Keeps the segments, which the processes have attached by now. Marks segments for removal that had this mark at
-    /// the dump.
+    /// Keeps the segments. Call it when the processes have attached them. Marks a segment for removal if it had this
+    /// mark at the dump.
     void commit() noexcept;
 
 private:

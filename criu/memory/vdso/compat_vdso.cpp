@@ -15,14 +15,14 @@
 namespace criu::memory {
 namespace {
 
-/// Header that the child process writes to the pipe, before the code of the vDSO. The parent reads the pipe after the
-/// child has ended, so the pipe must hold all bytes. If the limit for pipes is too small (fs.pipe-user-pages-soft), the
-/// write fails.
+/// Header that the child process writes to the pipe, before the code of the vDSO. The parent reads the pipe only after
+/// the child has ended, so the pipe must hold all bytes. If the user's limit for pipes is too low
+/// (fs.pipe-user-pages-soft), the write fails.
 struct Found {
     std::uint64_t codeStart = 0;
     std::uint64_t codeSize = 0;
     std::uint32_t areas = 0;
-    Range data[4];  ///< data mappings; separate elements, because mremap(2) moves only one mapping
+    Range data[4];  ///< data mappings; not merged, because one mremap(2) call moves only one mapping
 };
 constexpr std::uint64_t kMostCode = 32768;
 

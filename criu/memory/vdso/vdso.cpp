@@ -23,15 +23,15 @@
 namespace criu::memory {
 namespace {
 
-/// Lowest address for a search for free addresses, if no addresses are free near the dumped vDSO.
+/// Lowest address of the search for free addresses, if there are none near the dumped vDSO.
 constexpr std::uint64_t kVdsoScratchBase = 0x100000000;
 
 void sortByAddress(std::vector<Range>& ranges) {
     std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.start < b.start; });
 }
 
-/// Returns the total size of all data mappings. Images merge adjacent data mappings, so only total sizes can be
-/// compared.
+/// Returns the total size of all data mappings. Only total sizes can be compared, because images merge adjacent data
+/// mappings.
 std::uint64_t totalSize(const std::vector<Range>& ranges) {
     std::uint64_t sum = 0;
     for (const Range& range : ranges)
@@ -64,8 +64,7 @@ bool sameLayout(const VdsoLayout& here, const VdsoLayout& wanted) {
            here.data.front().start - here.code.start == wanted.data.front().start - wanted.code.start;
 }
 
-/// Refuses a thread that was dumped within an overwritten part of the code, because it would continue at a wrong
-/// instruction.
+/// Refuses a thread that was dumped within overwritten code, because it would continue in the middle of a jump.
 void refuseWithin(const model::Task& task, const VdsoLayout& wanted, const std::vector<VdsoRedirection>& replaced) {
     for (const VdsoRedirection& function : replaced) {
         const Range range{wanted.code.start + function.offset, wanted.code.start + function.offset + function.size};

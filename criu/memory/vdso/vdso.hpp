@@ -29,15 +29,17 @@ struct VdsoLayout {
 
 struct CompatVdso;
 
-/// Plan for the vDSO of a restored process. If the kernel's vDSO has the dumped bytes, criu moves it to the dumped
-/// address, so pointers into the vDSO stay valid.
-/// If the bytes differ, the dumped code becomes a vDSO proxy at the dumped address: ordinary memory that jumps into the
-/// kernel's vDSO (vdso_proxy.hpp).
-/// A 32-bit task maps the kernel's 32-bit vDSO after the 64-bit vDSO is unmapped.
+/// Plan for the vDSO of a restored process.
+/// - If the kernel's vDSO has the dumped bytes, criu moves it to the dumped address, so that pointers into the vDSO
+///   stay valid.
+/// - If the bytes differ, the dumped code becomes a vDSO proxy at the dumped address: ordinary memory that jumps into
+///   the kernel's vDSO (vdso_proxy.hpp).
+/// - A 32-bit task maps the kernel's 32-bit vDSO after the 64-bit vDSO is unmapped.
 class VdsoMove {
 public:
     /// Creates the plan for the calling process, which is being restored as `task`. `here`: layout of its present vDSO.
-    /// `compat`: the kernel's 32-bit vDSO for a 32-bit task, else null. Throws Error if the dumped vDSO is unusable.
+    /// `compat`: the kernel's 32-bit vDSO for a 32-bit task, else null. Throws Error if the images have a vDSO that
+    /// criu can't restore.
     static VdsoMove plan(const model::Task& task, const PageSource& pages, const VdsoLayout& here,
                          const CompatVdso* compat);
 
@@ -47,8 +49,8 @@ public:
     /// Returns all ranges that the vDSO occupies after the steps of addSteps().
     [[nodiscard]] RangeSet finalPlaces() const;
 
-    /// Adds the steps that move or map the vDSO. `parking`: address of a parking room of parkingSize() bytes, which is
-    /// needed for overlapping moves and for a new vDSO.
+    /// Adds the steps that move or map the vDSO. `parking`: address of a parking room of parkingSize() bytes;
+    /// overlapping moves and new vDSOs need it.
     void addSteps(std::uint64_t parking, pie::StepList& steps) const;
     [[nodiscard]] std::uint64_t parkingSize() const noexcept;
 

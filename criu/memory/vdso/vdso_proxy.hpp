@@ -9,26 +9,27 @@
 
 #include "images/core.fwd.hpp"
 
-/// vDSO proxy: dumped vDSO code that jumps into the vDSO of the running kernel, for a kernel with another vDSO.
-/// Pointers into the dumped vDSO stay valid, and its functions work.
+/// vDSO proxy: dumped vDSO code that jumps into the vDSO of the running kernel. Needed if the kernel's vDSO differs
+/// from the dumped vDSO. Pointers into the dumped vDSO stay valid, and its functions work.
 namespace criu::memory {
 
-/// Bytes of a vDSO function that criu has overwritten by a jump.
+/// Part of a vDSO function that criu has overwritten by a jump.
 struct VdsoRedirection {
     std::string name;
     std::uint64_t offset = 0;
     std::uint64_t size = 0;
 };
 
-/// Overwrites the entry of each function in `old` that `present` also has by a jump into `present`. `presentAt`: future
-/// address of `present`. Throws Error if either vDSO is malformed.
-/// Code of `old` stays if `present` lacks the function, or if a jump doesn't fit. The code then reads zero pages where
-/// the dumping kernel had its data. It sees the clock mode 0, and makes the system call. Code for seconds and coarse
-/// clocks doesn't check the mode: a thread that was dumped within such a function may once read 0.
+/// Makes functions of the vDSO `old` jump to the functions of the same name in the vDSO `present`. Overwrites the
+/// beginning of each such function. `presentAt`: future address of `present`. Throws Error if either vDSO is malformed.
+///
+/// A function of `old` stays unchanged if `present` lacks it, or if a jump doesn't fit. It then reads zero pages where
+/// the dumping kernel had its data. Usually it finds the clock mode 0 there, and makes the system call. Functions for
+/// seconds and coarse clocks don't check the mode. A thread that was dumped within such a function may once read 0.
 std::vector<VdsoRedirection> redirectVdso(std::span<std::byte> old, std::span<const std::byte> present,
                                           std::uint64_t presentAt);
 
-/// Does the same as redirectVdso() for a 32-bit vDSO. `oldAt`: future address of `old`. Both addresses are below 4 GiB.
+/// Does for a 32-bit vDSO the same as redirectVdso(). `oldAt`: future address of `old`. Both addresses are below 4 GiB.
 std::vector<VdsoRedirection> redirectCompatVdso(std::span<std::byte> old, std::uint64_t oldAt,
                                                 std::span<const std::byte> present, std::uint64_t presentAt);
 

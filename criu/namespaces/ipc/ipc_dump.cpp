@@ -39,7 +39,7 @@ namespace {
 /// Content of a private IPC namespace. All functions must be called by a thread in that namespace.
 class IpcDump {
 public:
-    /// `number`: namespace id. `owners`: translation of uids and gids to those of the tree.
+    /// `number`: namespace id. `owners`: id map by which uids and gids become those of the tree.
     IpcDump(std::uint32_t number, const model::IdMap& owners) : number_(number), owners_(owners) {}
 
     /// Reads the semaphores and finds POSIX message queues. Throws Error for objects that can't be dumped.
@@ -47,14 +47,14 @@ public:
 
     /// Returns the ids of all System V shared memory segments.
     [[nodiscard]] std::vector<int> sharedMemory() const;
-    /// Sets the numbers of segments' contents in images, which are the segment ids by default. Must precede write().
+    /// Sets the numbers of segments' contents in images. By default, they are the segment ids. Must precede write().
     void setContentNumbers(ContentNumbers numbers) { contents_ = std::move(numbers); }
 
     /// Returns the named queues of the namespace. The dump of descriptors adds the deleted queues.
     [[nodiscard]] PosixQueuesDump& posixQueues() noexcept { return posixQueues_; }
 
-    /// Returns the semaphore sets with their values at check(). The dump adds the undo values of processes before
-    /// write().
+    /// Returns the semaphore sets with the values that check() has read. Before write(), the caller adds the undo
+    /// values of processes.
     [[nodiscard]] std::vector<SemaphoreSet>& semaphores() noexcept { return semaphores_; }
 
     /// Writes the images. Returns the number of pages written. All processes in the namespace must be frozen. Throws
@@ -163,8 +163,8 @@ private:
         return found != spaces_.end() ? &(*found)->content : nullptr;
     }
 
-    /// Assigns numbers to the contents of shared memory. For the root's namespace, the numbers are the segment ids. For
-    /// non-root namespaces, they are numbers that aren't segment ids of the root's namespace.
+    /// Assigns numbers to the contents of shared memory. In the root's namespace, these are the segment ids. In
+    /// non-root namespaces, these are numbers that no segment of the root's namespace has as its id.
     void numberContents() {
         std::vector<std::vector<int>> ids(spaces_.size());
         for (std::size_t i = 0; i < spaces_.size(); ++i)
@@ -188,9 +188,9 @@ private:
 
     [[nodiscard]] std::size_t firstFurther() const { return isOwn() ? 1 : 0; }
 
-    /// Refuses processes that use objects of another IPC namespace than their own, because a restore finds objects in
-    /// the namespace of the process. /proc shows attached segments by ids, which may be equal in several namespaces.
-    /// Thus criu compares the attach counts of the kernel with the mappings.
+    /// Refuses processes that use objects of an IPC namespace in which they aren't, because a restore finds objects
+    /// only in the namespace of the process. /proc shows attached segments only by ids, and segments of several
+    /// namespaces may have equal ids. So criu compares the kernel's attach counts with the mappings.
     void requireSeparate() {
         // attach counts; the keys are namespace id and segment id
         std::map<std::uint32_t, std::map<int, std::uint64_t>> attached;
@@ -203,7 +203,8 @@ private:
             if (mountsSeen.insert(process.ids.of(kernel::NamespaceKind::Mount).value_or(0)).second)
                 requireNoQueueMounts(process);
         }
-        // Segments of criu's namespace and of a non-root namespace could have equal numbers in images.
+        // Checks that ids are unique: otherwise segments of criu's namespace and of a non-root namespace could have
+        // equal numbers in images.
         if (const auto& ofCriu = attached[rootNumber()]; !isOwn() && !ofCriu.empty())
             fail(
                 "System V shared memory {} of criu's IPC namespace is attached in a tree that has others, too, which "
@@ -235,8 +236,8 @@ private:
                     id, space.member.describe());
     }
 
-    /// Refuses mounts of a non-root namespace's queues, because a restore would mount the queues of the root's
-    /// namespace.
+    /// Refuses a process that has mounted the queues of a non-root namespace, because a restore would mount the queues
+    /// of the root's namespace.
     void requireNoQueueMounts(const SeenProcess& process) {
         kernel::ProcBuffer buffer;
         const kernel::MountTable mounts = kernel::readMountInfo(process.dir, buffer);
@@ -265,8 +266,8 @@ private:
         });
     }
 
-    /// Throws Error if an external process is in the namespace. A dump temporarily removes all messages from a queue.
-    /// An external process could then find the queue empty, or fill it.
+    /// Throws Error if an external process is in the namespace. A dump removes all messages from a queue for a moment.
+    /// Then an external process could find the queue empty, or fill it.
     void requireNoForeignMembers(const Space& space) const {
         const kernel::ProcDir proc;
         for (const pid_t pid : proc.processes()) {
@@ -291,7 +292,7 @@ private:
         }
     }
 
-    /// Namespaces to dump; the root's namespace is the first, except if it is criu's.
+    /// Namespaces to dump. The root's namespace is the first, unless it is criu's namespace, which isn't dumped.
     std::vector<std::unique_ptr<Space>> spaces_;
 };
 

@@ -32,7 +32,7 @@ struct OptionalLimit {
 };
 
 constexpr const char* kSemaphores = "kernel/sem";
-/// Sysctl with which the kernel removes a segment that no process has attached when the creator of the segment ends.
+/// Sysctl that makes the kernel remove a segment when its creator ends, if no process has attached the segment.
 constexpr const char* kForcedRemoval = "kernel/shm_rmid_forced";
 constexpr Limit<Field> kLimits[] = {
     {"kernel/msgmax", &IpcVarEntry::msg_ctlmax}, {"kernel/msgmnb", &IpcVarEntry::msg_ctlmnb},
@@ -53,7 +53,7 @@ constexpr OptionalLimit kQueueDefaults[] = {
     {"fs/mqueue/msg_default", &IpcVarEntry::mq_msg_default, &IpcVarEntry::has_mq_msg_default},
     {"fs/mqueue/msgsize_default", &IpcVarEntry::mq_msgsize_default, &IpcVarEntry::has_mq_msgsize_default},
 };
-/// Sysctls with the id of the next object. The value -1 means that the kernel chooses the id; -1 can't be written.
+/// Sysctls with the id of the next object. If the value is -1, the kernel chooses the id; -1 can't be written.
 constexpr OptionalLimit kNextIds[] = {
     {"kernel/msg_next_id", &IpcVarEntry::msg_next_id, &IpcVarEntry::has_msg_next_id},
     {"kernel/sem_next_id", &IpcVarEntry::sem_next_id, &IpcVarEntry::has_sem_next_id},

@@ -14,13 +14,13 @@ namespace criu::namespaces {
 /// Reads all sysctls of the IPC namespace that images contain.
 void readIpcLimits(IpcVarEntry& entry, Arena& arena);
 
-/// Sets the sysctls that differ from the images, except shm_rmid_forced. Must follow the creation of all objects,
-/// because each creation resets a sysctl such as msg_next_id. Logs a warning for sysctls that the kernel lacks or
-/// doesn't permit to set. Throws Error.
+/// Sets the sysctls whose values differ from the images, except shm_rmid_forced. Must follow the creation of all
+/// objects, because the creation of an object resets a sysctl such as msg_next_id. Warns of sysctls that the kernel
+/// lacks or doesn't permit to set. Throws Error.
 void writeIpcLimits(const IpcVarEntry& entry, Log& log);
 
-/// Sets shm_rmid_forced, with which the kernel removes unattached segments when their creator ends. Must follow the
-/// attachment of all segments by the processes.
+/// Sets shm_rmid_forced. With this sysctl, the kernel removes a segment that no process has attached when its creator
+/// ends. Must therefore follow the attachment of all segments.
 void writeForcedRemoval(const IpcVarEntry& entry, Log& log);
 
 /// Raises a limit, such as "kernel/msgmax", to at least this value. Throws Error.

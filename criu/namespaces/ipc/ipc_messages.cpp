@@ -18,14 +18,15 @@ namespace {
 
 using kernel::IpcKind;
 
-constexpr int kCopy = 040000;                // MSG_COPY: copies the message at a position, which stays in the queue
-constexpr std::uint64_t kTextAlignment = 8;  // alignment of the entry that follows a text in an image
+// MSG_COPY: copies the message at a position; the message stays in the queue.
+constexpr int kCopy = 040000;
+constexpr std::uint64_t kTextAlignment = 8;  // alignment of the image entry after a text
 
 std::uint64_t paddingOfText(std::uint64_t bytes) {
     return (kTextAlignment - bytes % kTextAlignment) % kTextAlignment;
 }
 
-/// Buffer of msgsnd(2) and msgrcv(2), which begins with the message type (a long); the text follows.
+/// Buffer for msgsnd(2) and msgrcv(2): the message type (a long), then the text.
 class MessageBuffer {
 public:
     explicit MessageBuffer(std::size_t room) : bytes_(sizeof(long) + room) {}
@@ -64,7 +65,8 @@ MessageQueue readQueue(int id, StopRequest& stop) {
     MessageQueue queue;
     queue.desc = model::describeIpc(id, status.msg_perm);
     queue.limit = static_cast<std::uint32_t>(status.msg_qbytes);
-    MessageBuffer buffer(status.__msg_cbytes);  // no message is larger than the texts of all messages together
+    // Holds every message: none is larger than the texts of all messages together.
+    MessageBuffer buffer(status.__msg_cbytes);
     for (msgqnum_t position = 0; position < status.msg_qnum; ++position) {
         stop.throwIfRequested();
         queue.messages.push_back(copyMessage(id, static_cast<long>(position), buffer));
@@ -112,7 +114,7 @@ std::vector<MessageQueue> parseMessageQueues(ImageReader& image) {
     while (const auto head = image.next<IpcMsgEntry>()) {
         MessageQueue& queue = queues.emplace_back();
         queue.desc = *(*head)->desc;
-        queue.desc.base.n_unknown_fields = 0;  // record frees the unknown fields of the entry
+        queue.desc.base.n_unknown_fields = 0;  // `record` owns these fields and frees them
         queue.desc.base.unknown_fields = nullptr;
         model::requireIpcDesc(queue.desc, "a message queue");
         queue.limit = (*head)->qbytes;
@@ -135,7 +137,8 @@ void makeMessageQueue(const MessageQueue& queue) {
     for (const QueuedMessage& message : queue.messages)
         largest = std::max(largest, message.text.size());
     raiseIpcLimit("kernel/msgmax", largest);
-    // A new queue gets msgmnb as its limit. Raising the limit of an existing queue needs CAP_SYS_RESOURCE.
+    // A new queue gets msgmnb as its limit. So raises msgmnb first, because raising the limit of an existing queue
+    // needs CAP_SYS_RESOURCE.
     raiseIpcLimit("kernel/msgmnb", std::max<std::uint64_t>(queue.bytes(), queue.limit));
 
     kernel::chooseNextIpcId(IpcKind::Messages, id);

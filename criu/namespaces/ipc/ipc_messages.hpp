@@ -26,8 +26,8 @@ struct MessageQueue {
     [[nodiscard]] std::uint64_t bytes() const noexcept;
 };
 
-/// Reads all queues without changing them. Throws Error for a message larger than msgmax, which the kernel doesn't
-/// copy, and if a stop is requested.
+/// Reads all queues without changing them. Throws Error if a stop is requested, or for a message larger than msgmax,
+/// because the kernel doesn't copy such a message.
 [[nodiscard]] std::vector<MessageQueue> readMessageQueues(StopRequest& stop);
 
 void writeMessageQueues(ImageWriter& image, const std::vector<MessageQueue>& queues);

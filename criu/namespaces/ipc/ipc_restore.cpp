@@ -60,7 +60,7 @@ public:
         for (const SemaphoreSet& set : semaphores_)
             makeSemaphoreSet(set);
         makePosixQueues(posixQueues_, nsContext_.ids);
-        // Sets the limits last, because they may have been lowered after the objects were created.
+        // Sets the limits last: they may be lower than the objects need, because a process may have lowered them later.
         writeIpcLimits(*limits_, log_);
         log_.info("The IPC namespace has {} message queues, {} POSIX message queues and {} semaphore sets",
                   queues_.size(), posixQueues_.size(), semaphores_.size());
@@ -69,7 +69,7 @@ public:
     /// Completes the namespace after the processes have attached their segments and opened their queues. The calling
     /// thread must be in the namespace.
     void finish() {
-        // Marks segments only now: the kernel at once removes a marked segment that no process has attached
+        // Marks segments only now. The kernel removes a marked segment at once if no process has attached it
         // (shmctl(2)).
         for (const int id : removalMarked_)
             sys(::shmctl(id, IPC_RMID, nullptr), "mark System V shared memory {} for removal", id);
@@ -115,7 +115,7 @@ public:
         });
     }
 
-    /// Returns true if the tree has non-root namespaces. begin() creates these, and fill() needs them.
+    /// Returns true if the tree has non-root namespaces, because begin() creates these, and fill() needs them.
     [[nodiscard]] bool needsFirstStarted() const override { return !further_.empty(); }
 
     void fill(const kernel::ProcPid& first) override {

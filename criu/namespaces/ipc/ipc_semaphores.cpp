@@ -15,7 +15,7 @@
 namespace criu::namespaces {
 namespace {
 
-constexpr std::uint64_t kValuesAlignment = 8;   // alignment of the entry that follows the values in an image
+constexpr std::uint64_t kValuesAlignment = 8;   // alignment of the image entry after the values
 constexpr std::uint16_t kHighestValue = 32767;  // SEMVMX
 
 union Argument {
@@ -106,7 +106,7 @@ std::vector<SemaphoreSet> parseSemaphoreSets(ImageReader& image) {
     while (const auto entry = image.next<IpcSemEntry>()) {
         SemaphoreSet& set = sets.emplace_back();
         set.desc = *(*entry)->desc;
-        set.desc.base.n_unknown_fields = 0;  // record frees the unknown fields of the entry
+        set.desc.base.n_unknown_fields = 0;  // `record` owns these fields and frees them
         set.desc.base.unknown_fields = nullptr;
         model::requireIpcDesc(set.desc, "a semaphore set");
         const std::uint64_t size = std::uint64_t{(*entry)->nsems} * sizeof(std::uint16_t);

@@ -32,7 +32,8 @@ struct SemaphoreSet {
 /// Reads all semaphore sets of the namespace with their values. Throws Error.
 [[nodiscard]] std::vector<SemaphoreSet> readSemaphoreSets();
 
-/// Returns the ids of sets that semop(2) has changed at least once. Only these sets can have undo values. Throws Error.
+/// Returns the ids of sets that semop(2) has changed at least once, because only these sets can have undo values.
+/// Throws Error.
 [[nodiscard]] std::vector<int> listUsedSemaphoreSets();
 
 /// Returns the values of a set. Returns nullopt if the set was removed or the caller may not read it.
@@ -46,7 +47,7 @@ void writeSemaphoreSets(ImageWriter& image, const std::vector<SemaphoreSet>& set
 /// Creates a semaphore set with its values and owner. Throws Error.
 void makeSemaphoreSet(const SemaphoreSet& set);
 
-/// Sets the undo values that the process with this pid had, for the calling process. Throws Error.
+/// Gives the calling process the undo values of a dumped process. `pid`: pid of the dumped process. Throws Error.
 void applySemUndo(std::span<const SemaphoreSet> sets, TreePid pid);
 
 }  // namespace criu::namespaces

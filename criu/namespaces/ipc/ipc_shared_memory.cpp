@@ -17,7 +17,7 @@ namespace {
 using kernel::IpcKind;
 using memory::AttachedSegment;
 
-constexpr std::uint64_t kRecordAlignment = 4;  // alignment of content that follows an entry in old images
+constexpr std::uint64_t kRecordAlignment = 4;  // alignment of content after an entry in old images
 
 std::uint32_t contentOf(const IpcShmEntry& entry) {
     return entry.has_content != 0 ? entry.content : entry.desc->id;

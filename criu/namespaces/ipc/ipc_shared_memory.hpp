@@ -13,15 +13,15 @@
 #include "criu/model/id_map.hpp"
 #include "images/ipc-shm.hpp"
 
-/// System V shared memory of a private IPC namespace. It includes segments that no process has attached.
+/// System V shared memory of a private IPC namespace, including segments that no process has attached.
 namespace criu::namespaces {
 
-/// Numbers of segments' contents in images; the key is the segment id. They are needed if several namespaces have
-/// segments with equal ids.
+/// Numbers of segments' contents in images; the key is the segment id. Needed because segments of several namespaces
+/// may have equal ids.
 using ContentNumbers = std::map<int, std::uint32_t>;
 
-/// Writes the segments of the calling thread's namespace and their contents. The number of a content is the segment id,
-/// if `contents` has no other number for this id. Returns the number of pages written. Throws Error.
+/// Writes the segments of the calling thread's namespace and their contents. `contents`: numbers of contents; a segment
+/// without an element has its id as the number. Returns the number of pages written. Throws Error.
 std::uint64_t dumpSharedMemory(const ImageDir& images, std::uint32_t number, const model::IdMap& owners,
                                const ContentNumbers& contents, memory::PageSinks& sinks, memory::Drainer& drainer);
 

@@ -30,8 +30,8 @@ public:
 
     void open(files::FileOpener& opener) override {
         const int flags = static_cast<int>(entry_.flags);
-        // The kernel makes each descriptor of a queue close-on-exec. O_CLOEXEC only changes the flags that F_GETFL
-        // shows.
+        // The kernel makes the descriptor of a queue close-on-exec in any case. O_CLOEXEC changes only the flags that
+        // F_GETFL shows.
         UniqueFd fd(sys(::mq_open(fmt::format("/{}", entry_.name).c_str(), flags & (O_ACCMODE | O_CLOEXEC)), "open {}",
                         describe()));
         sys(::fcntl(fd.get(), F_SETFL, flags), "set flags {:#o} of {}", flags, describe());
@@ -50,8 +50,9 @@ class PosixQueueFileKindDump final : public files::FileKindDump {
 public:
     explicit PosixQueueFileKindDump(PosixQueuesDump* queues) : queues_(queues) {}
 
-    /// Compares the size and path first, so that other files cost no system call. The size of a queue is FILENT_SIZE
-    /// (ipc/mqueue.c of Linux). mq_open(3) uses a mount inside of the kernel, so the path consists only of the name.
+    /// Compares size and path first, so that files that aren't queues cost no system call. The size of a queue is
+    /// FILENT_SIZE (ipc/mqueue.c of Linux). mq_open(3) uses a mount inside of the kernel, so the path is only the name
+    /// of the queue.
     [[nodiscard]] bool claims(const files::OpenFd& file) const override {
         constexpr off_t kSizeOfQueue = 80;
         return S_ISREG(file.stat.st_mode) && file.stat.st_size == kSizeOfQueue && (file.info.flags & O_PATH) == 0 &&

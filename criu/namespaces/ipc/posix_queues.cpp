@@ -30,7 +30,7 @@ const char* asText(const std::byte* bytes) noexcept {
     return reinterpret_cast<const char*>(bytes);
 }
 
-/// Messages that are temporarily removed from their queue. The destructor sends them to the queue again.
+/// Messages that criu has removed from their queue for a moment. The destructor sends them to the queue again.
 class TakenMessages {
 public:
     /// Receives all messages of the queue.
@@ -39,7 +39,7 @@ public:
           memory_(state.bytes + static_cast<std::size_t>(state.messageSize)),
           room_(static_cast<std::size_t>(state.messageSize)) {
         taken_.reserve(static_cast<std::size_t>(state.waiting));
-        // criu allocates no memory from here to the end of putBack(), so that an exception can't lose messages.
+        // From here to the end of putBack(), criu allocates no memory: an exception would lose messages.
         while (taken_.size() < taken_.capacity() && used_ + room_ <= memory_.size()) {
             unsigned priority = 0;
             auto* const place = memory_.data() + used_;
@@ -54,8 +54,8 @@ public:
     TakenMessages& operator=(const TakenMessages&) = delete;
     ~TakenMessages() { (void)putBack(); }
 
-    /// Sends the messages to the queue again. Returns false and sets errno if a message can't be sent. The messages
-    /// after it then stay out of the queue, which keeps the order.
+    /// Sends the messages to the queue again. If a message can't be sent, returns false and sets errno. The messages
+    /// after it stay out of the queue then, so that the order is kept.
     [[nodiscard]] bool putBack() noexcept {
         while (back_ < taken_.size() && send(taken_[back_]))
             ++back_;
@@ -77,7 +77,7 @@ private:
         std::span<const std::byte> text;
     };
 
-    /// Repeats a failed attempt, because memory may be short for some time, or another process may have filled the
+    /// Repeats a failed attempt, because memory may be short for a moment, or another process may have filled the
     /// queue.
     [[nodiscard]] bool send(const Taken& message) const noexcept {
         constexpr int kTries = 500;
@@ -101,7 +101,7 @@ private:
 };
 
 /// Scope that raises RLIMIT_MSGQUEUE as far as this process may. The kernel charges the memory of a queue to the user
-/// that creates it, which is root here.
+/// that creates it; here, this user is root.
 class RoomForQueues {
 public:
     RoomForQueues() {
@@ -208,8 +208,8 @@ void makePosixQueues(const std::vector<PosixQueue>& queues, const model::IdMap& 
     const RoomForQueues room;
     raiseIpcLimit("fs/mqueue/queues_max", queues.size());
     kernel::runInThread([&] {
-        // Only users that the user namespace maps may create files in its file systems, so the thread takes such ids.
-        // It keeps root's capabilities.
+        // The file system of the user namespace accepts new files only from ids that the user namespace maps. So the
+        // thread takes ids with a mapping, and keeps root's capabilities.
         if (owners.isOwnNamespace()) {
             sys(::prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP),
                 "make changes of the user leave capabilities alone");

@@ -37,9 +37,9 @@ struct PosixQueue {
 };
 
 /// Returns the messages of a queue in the order in which the kernel delivers them. The kernel shows a message only by
-/// removing it, so criu receives all messages and sends them again. The order within each priority stays the same.
-/// All steps that can fail precede the first mq_receive(3). No other process may use the queue at the same time or wait
-/// for a notification. `queue`: descriptor opened with O_RDWR | O_NONBLOCK. Throws Error.
+/// removing it. So criu receives all messages and sends them again; the order within each priority stays the same. All
+/// steps that can fail precede the first mq_receive(3). During the call, no other process may use the queue or wait for
+/// a notification. `queue`: descriptor opened with O_RDWR | O_NONBLOCK. Throws Error.
 [[nodiscard]] std::vector<PosixMessage> copyPosixMessages(int queue);
 
 void writePosixQueues(ImageWriter& image, const std::vector<PosixQueue>& queues, const model::IdMap& owners);

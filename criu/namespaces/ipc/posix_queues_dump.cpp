@@ -48,8 +48,8 @@ void PosixQueuesDump::add(std::string name, UniqueFd fd, bool deleted) {
 }
 
 std::string PosixQueuesDump::nameOf(const files::OpenFd& file) {
-    // A restored process opens the queue by its name in its own IPC namespace. The dump doesn't know which process will
-    // open the queue.
+    // A restored process opens the queue by its name in its own IPC namespace. criu can't name the right namespace: it
+    // doesn't know yet which process will open the queue.
     if (refusesDescriptors_)
         fail(
             "{} is a POSIX message queue in a tree whose processes are in several IPC namespaces, which can't be "
@@ -60,7 +60,7 @@ std::string PosixQueuesDump::nameOf(const files::OpenFd& file) {
     const auto known = queues_.find(file.stat.st_ino);
     if (known != queues_.end())
         return known->second.name;
-    // Uses the former name of the queue, except if another queue has this name now.
+    // Uses the former name of the queue, unless another queue has this name now.
     std::string name = file.link.substr(file.link.rfind('/') + 1);
     if (name.ends_with(kernel::kDeletedMark))
         name.resize(name.size() - kernel::kDeletedMark.size());

@@ -16,8 +16,8 @@ struct OpenFd;
 
 namespace criu::namespaces {
 
-/// POSIX message queues of the tree's IPC namespace: queues with a name, and deleted queues that are still open. The
-/// dump of descriptors adds the deleted queues, so the images are written after all files.
+/// POSIX message queues of the tree's IPC namespace: queues with a name, and deleted queues that are still open.
+/// write() must follow the dump of all files, because that dump adds the deleted queues.
 class PosixQueuesDump {
 public:
     /// Finds the named queues of the calling thread's IPC namespace. Throws Error if a queue can't be dumped.

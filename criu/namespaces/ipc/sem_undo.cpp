@@ -20,16 +20,16 @@ void add(Operations& out, std::uint16_t index, int amount, int flags) {
         out.push_back({index, static_cast<short>(amount), static_cast<short>(flags | IPC_NOWAIT)});
 }
 
-/// Adds operations that fail with ERANGE if the undo value is at least `least`, which is positive. Afterwards the value
-/// of the semaphore would be below 32767.
+/// Adds operations that fail with ERANGE if the undo value is at least `least`, which must be positive. After the
+/// operations, the value of the semaphore would be below 32767.
 void addAbove(Operations& out, std::uint16_t index, int value, int least) {
     const int amount = kHighest + 1 - least;
     add(out, index, std::max(amount - value, 0), 0);
     add(out, index, -amount, SEM_UNDO);
 }
 
-/// Adds operations that fail with ERANGE if the undo value is at most -`least`. Afterwards the value of the semaphore
-/// wouldn't be 0.
+/// Adds operations that fail with ERANGE if the undo value is at most -`least`. After the operations, the value of the
+/// semaphore wouldn't be 0.
 void addBelow(Operations& out, std::uint16_t index, int value, int least) {
     const int amount = kHighest + 2 - least;
     add(out, index, -value, 0);
@@ -62,7 +62,8 @@ public:
         if (sign_ == Sign::Positive)
             add(operations_, last_, -kHighest, 0);
         else
-            operations_.push_back({last_, 0, IPC_NOWAIT});  // waits for the value 0, so it fails
+            // Waits for the value 0, and so fails, because the value isn't 0.
+            operations_.push_back({last_, 0, IPC_NOWAIT});
         const long result = probe(operations_);
         if (result == -ERANGE)
             return true;
@@ -133,7 +134,7 @@ std::vector<sembuf> operationsFor(const SemUndoValue& adjustment, std::uint16_t 
     const bool up = value + size <= kHighest;
     if (size == 0 || size > kHighest || (!up && value < size))
         fail("a semaphore of value {} can't be adjusted by {}", value, adjustment.amount);
-    // The kernel stores the negated operation as the undo value.
+    // The kernel stores the negated sum of the operations as the undo value.
     const bool undoUp = adjustment.amount < 0;
     Operations out;
     add(out, adjustment.index, up ? size : -size, up == undoUp ? SEM_UNDO : 0);

@@ -10,8 +10,9 @@
 #include <vector>
 
 /// Semaphore undo values, which the kernel adds to semaphores when a process ends (SEM_UNDO of semop(2)). The kernel
-/// doesn't show them, but it limits them: an operation that would exceed the limit fails with ERANGE. findSemUndo()
-/// tries operations that always fail, and so change nothing. All operations of a vector belong to one call.
+/// doesn't show an undo value. But an operation that would make an undo value exceed its limit fails with ERANGE. So
+/// findSemUndo() tries operations, in calls that always fail and thus change nothing. All operations of one vector
+/// belong to one call.
 namespace criu::namespaces {
 
 /// Undo value of the semaphore at `index` in a set.
@@ -24,9 +25,9 @@ struct SemUndoValue {
 /// Function that calls semop(2) in the examined process. It returns the kernel's result: 0 or a negative errno value.
 using SemaphoreProbe = std::function<long(std::span<const sembuf>)>;
 
-/// Returns all undo values of a process for a set. `values`: values of the set, which must not change during the call.
-/// Returns nullopt if the kernel doesn't permit the test. Then the process may not change the set, so it has no undo
-/// values, or SEMOPM is too low. Throws Error on any other result.
+/// Returns all undo values of a process for one set. `values`: values of the set, which must not change during the
+/// call. Returns nullopt if the kernel doesn't permit the test, for one of two reasons. The process may not change the
+/// set (then it has no undo values), or SEMOPM is too low. Throws Error on any other result.
 [[nodiscard]] std::optional<std::vector<SemUndoValue>> findSemUndo(std::span<const std::uint16_t> values,
                                                                    const SemaphoreProbe& probe);
 

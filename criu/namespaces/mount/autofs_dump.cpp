@@ -80,8 +80,8 @@ bool AutofsDump::take(const Mount& mount) {
     return found.has_value();
 }
 
-/// Finds the daemon, which is a process of the autofs' process group that has an end of the pipe. A restore gives the
-/// new pipe to this process.
+/// Finds the daemon: a process of the autofs' process group that has an end of the pipe. A restore gives the new pipe
+/// to this process.
 std::optional<AutofsDump::Taken> AutofsDump::find(const kernel::AutofsOptions& options) const {
     const std::string wanted = fmt::format("pipe:[{}]", *options.pipeInode);
     kernel::ProcBuffer buffer;
@@ -89,8 +89,8 @@ std::optional<AutofsDump::Taken> AutofsDump::find(const kernel::AutofsOptions& o
     for (const SeenProcess& process : tree_.processes) {
         if (kernel::readStat(process.dir, buffer).pgrp != options.group)
             continue;
-        // The kernel lets a daemon replace only a daemon of the same pid namespace. In a restore, criu is the first
-        // daemon.
+        // The kernel lets a daemon replace another one only in the same pid namespace. In a restore, criu is the first
+        // daemon, and the dumped daemon replaces it.
         const std::vector<pid_t> groups = kernel::readStatus(process.dir, buffer).nsPgid;
         if (groups.size() != level || (level > 0 && groups.back() == 0))
             continue;

@@ -23,24 +23,25 @@ public:
     /// `tree` must outlive this object.
     explicit AutofsDump(const SeenTree& tree) : tree_(tree) {}
 
-    /// Adds a file system whose daemon is a process of the tree, or that has no daemon (catatonic mode). Returns false
-    /// if the daemon is an external process. Throws Error.
+    /// Adds a file system if its daemon is a process of the tree, or if it has no daemon (catatonic mode). Returns
+    /// false if the daemon is an external process. Throws Error.
     bool take(const Mount& mount);
     [[nodiscard]] bool has(std::uint32_t device) const { return taken_.contains(device); }
     /// Returns true if the file system may contain names on which no file system is mounted.
     [[nodiscard]] bool hasNames(std::uint32_t device) const;
 
-    /// Writes the image. `opened`: a clone of the mount, without mounts on it. Looks up no names in it, because a
-    /// lookup may wait for the daemon. Throws Error.
+    /// Writes the image. `opened`: clone of the mount, without the mounts that lie on it. Looks up no names in the
+    /// clone, because a lookup may wait for the daemon. Throws Error.
     void write(const ImageDir& images, const Mount& mount, const UniqueFd* opened) const;
 
 private:
     struct Taken {
         kernel::AutofsOptions options;
         TreePid group;
-        /// Daemon's descriptor of the write end, which the kernel uses; -1 if the daemon has closed it.
+        /// Descriptor of the pipe's write end in the daemon; the kernel writes to this pipe. -1 if the daemon has
+        /// closed the descriptor.
         int pipe = -1;
-        /// Daemon's descriptor of the read end; set only if the daemon has closed the write end.
+        /// Descriptor of the read end in the daemon; set only if the daemon has closed the write end.
         std::optional<int> reading;
     };
 

@@ -39,7 +39,7 @@ int pipeOf(const AutofsEntry& entry) {
     return entry.has_read_fd != 0 ? entry.read_fd : entry.fd;
 }
 
-/// Returns the daemon, which is the process of the autofs' process group that has the pipe.
+/// Returns the daemon: the process in the autofs' process group that has the pipe.
 TreePid daemonOf(const AutofsEntry& entry, const model::ProcessTree& tree) {
     if (entry.fd < 0)
         return {};
@@ -106,8 +106,8 @@ UniqueFd AutofsRestore::make(const Mount& mount) {
     FileSystem& system = systems_.at(mount.device);
     const AutofsEntry& entry = *system.entry;
     // A child process that leads a process group creates and fills the file system, because only processes of the
-    // daemon's group may create names in it. The kernel later accepts the daemon as a replacement only if this group is
-    // in the daemon's pid namespace. The group of the calling process may be outside of that namespace.
+    // daemon's group may create names in it. Later the kernel accepts the dumped daemon as a replacement only if this
+    // group is in the daemon's pid namespace. The group of the calling process may be outside of that namespace.
     constexpr int kMount = 0;
     constexpr int kRoot = 1;
     const int device = device_.get();
@@ -132,7 +132,7 @@ UniqueFd AutofsRestore::make(const Mount& mount) {
     return std::move(opened.at(kMount));
 }
 
-/// Creates the dumped names, and all directories on which other mounts of the tree lie.
+/// Creates the dumped names, and all directories on which other mounts of the tree will lie.
 void AutofsRestore::fill(const Mount& mount, const AutofsEntry& entry, int root) const {
     for (std::size_t at = 0; at < entry.n_names; ++at)
         if (const AutofsNameEntry& name = *entry.names[at]; name.target != nullptr)
@@ -164,7 +164,8 @@ void AutofsRestore::activate(const FileSystem& system) const {
     const kernel::AutofsControl control(device_.get());
     if (entry.has_read_fd == 0)
         return control.setPipe(system.root.get(), entry.fd);
-    // The daemon has closed the write end. Another file may have the dumped descriptor number.
+    // Compares the pipe, because the daemon has closed the write end, and its descriptor number may belong to another
+    // file.
     const std::string link = fmt::format("/proc/self/fd/{}", entry.read_fd);
     const UniqueFd writing(
         sys(::open(link.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC), "open the other end of fd {}", entry.read_fd));

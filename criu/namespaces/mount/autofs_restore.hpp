@@ -28,12 +28,12 @@ namespace criu::namespaces {
 class MountImages;
 struct Mount;
 
-/// Autofs file systems of a restore. They stay catatonic until all processes have their files, because a path lookup in
-/// them would wait for a daemon that doesn't run yet.
+/// Autofs file systems of a restore. They stay catatonic until all processes have their files. Otherwise a path lookup
+/// in them would wait for a daemon that doesn't run yet.
 class AutofsRestore {
 public:
-    /// Reads the images. Throws Error if they are inconsistent, or if no process is the daemon of a file system. All
-    /// arguments must outlive this object.
+    /// Reads the images. Throws Error if they are inconsistent, or if the daemon of a file system isn't in the tree.
+    /// All arguments must outlive this object.
     AutofsRestore(const ImageDir& images, const MountImages& mounts, const model::ProcessTree& tree);
 
     /// Opens /dev/autofs. Runs in the coordinator before processes exist.

@@ -54,7 +54,7 @@ bool MountOrigins::mark(const MountPlugins& plugins) {
         Mount& mount = *each;
         if (mount.isTop && !mounts_.withCriu())
             continue;
-        // --external names mount points of the root's namespace only.
+        // Only the root's namespace is considered, because --external names mount points of this namespace.
         if (auto name = externals_.find(mount.mountPoint);
             name && mounts_.spaces().front().mounts.find(mount.id) != nullptr) {
             mount.externalName = std::move(name);
@@ -79,9 +79,10 @@ bool MountOrigins::mark(const MountPlugins& plugins) {
                        [&](const Mount& mount) { return mounts_.isOnRoot(mount); });
 }
 
-/// If all mounts of a file system in memory show one directory or parts of it, changes the mounts so that this
-/// directory is the root of the file system. Sandboxes have such mounts after pivot_root(2), and no process can reach
-/// other files. A plugin may take the mount first.
+/// Handles a file system in memory of which the tree reaches only one directory: all its mounts show this directory or
+/// parts of it. Changes the mounts as if this directory were the root of the file system. Sandboxes have such mounts
+/// after pivot_root(2), and no process can reach files outside of this directory. Asks plugins first whether they take
+/// the mount.
 void MountOrigins::makePartsWhole(const MountTree& outside, const MountPlugins& plugins) {
     std::map<std::uint32_t, std::vector<Mount*>> parts;
     for (Mount* const mount : mounts_.all())
@@ -115,8 +116,8 @@ void MountOrigins::makePartsWhole(const MountTree& outside, const MountPlugins& 
     }
 }
 
-/// Removes mounts from `space` that are covered in criu's namespace too. If the kernel has locked the mounts for
-/// another user namespace, the tree can't reach them.
+/// Removes covered mounts from `space` if criu's namespace has mounts of the same file system. If the kernel has locked
+/// the covering mounts for another user namespace, the tree can't reach the removed ones.
 void MountOrigins::takeOutCovered(SeenMountSpace& space, const MountTree& outside) const {
     std::set<std::uint32_t> devices;
     for (const Mount& mount : outside.all())
@@ -137,15 +138,16 @@ void MountOrigins::takeOutCovered(SeenMountSpace& space, const MountTree& outsid
     if (kernel::foreignOwnerUserns(space.fd.get()))
         log_.info("Mount namespace {}: {} mounts that are covered outside, too, aren't dumped", space.number,
                   out.size());
-    else  // the tree could unmount the covering mounts and reach these
+    else  // the tree could unmount the covering mounts, and would then miss the removed ones
         log_.warn(
             "{} mounts of mount namespace {} are covered, as they are outside, and aren't dumped: {} is one. After a "
             "restore they aren't there when what covers them is taken off",
             out.size(), space.number, names.at(*out.begin()));
 }
 
-/// Returns true if a mount of criu's namespace shows the same directory, and stores the path of this directory as the
-/// source of `mount`. `outside`: reachable mounts of this file system in criu's namespace.
+/// Searches a mount of criu's namespace that shows the directory of `mount`. If there is one, stores the path of the
+/// directory as the source of `mount` and returns true. `outside`: reachable mounts of this file system in criu's
+/// namespace.
 bool MountOrigins::matchOutside(Mount& mount, const MountPaths& paths, std::span<const Mount* const> outside) const {
     const Mount* best = nullptr;
     std::string source;
@@ -153,7 +155,8 @@ bool MountOrigins::matchOutside(Mount& mount, const MountPaths& paths, std::span
         if (!other->covers(mount) || (best != nullptr && other->root.size() <= best->root.size()))
             continue;
         const std::string below = *pathBelow(other->root, mount.root);
-        // A restore creates a missing cgroup only after it has looked up this source.
+        // A cgroup below the other mount's root may be missing when a restore looks up this source, because the restore
+        // creates cgroups later.
         const bool ofGroups = mount.kind.code == FSTYPE__CGROUP || mount.kind.code == FSTYPE__CGROUP2;
         const bool made = ofGroups && mount.shared == 0 && mount.master == 0;
         if (isAboveRoot(below) || (made && !below.empty()))
@@ -169,7 +172,7 @@ bool MountOrigins::matchOutside(Mount& mount, const MountPaths& paths, std::span
     }
     if (best == nullptr || mount.rootDeleted)
         return false;
-    // If the root is in criu's namespace, all mounts get criu's mount events in any case.
+    // If the root is in criu's namespace, all mounts get the mount events of criu's namespace in any case.
     const bool together = mounts_.withCriu();
     if (mount.shared != 0 && !together && !externals_.withSharing())
         return false;

@@ -21,10 +21,10 @@ class ExternalMounts {
 public:
     explicit ExternalMounts(const model::Options& options) : options_(options) {}
 
-    /// Returns the name that the user gave for a mount point (dump), or the path for a name (restore). Returns nullopt
-    /// if the user gave none.
+    /// In a dump, returns the name that the user gave for a mount point; in a restore, the path for a name. Returns
+    /// nullopt if the user gave none.
     [[nodiscard]] std::optional<std::string> find(std::string_view key) const;
-    /// Returns the name that the user gave for a block device (dump), or the device for a name (restore).
+    /// In a dump, returns the name that the user gave for a block device; in a restore, the device for a name.
     [[nodiscard]] std::optional<std::string> findDevice(std::string_view key) const;
 
     /// Returns true with --external mnt[]: all mounts that also exist in criu's mount namespace are then external.
@@ -43,8 +43,8 @@ private:
 /// Function that offers a mount to plugins, by mount point and mount id. It returns false if no plugin takes the mount.
 using MountPlugins = std::function<bool(const std::string&, int)>;
 
-/// Finds the mounts that a restore takes from outside of the tree, and marks them as external. Removes mounts that the
-/// tree can't reach. Returns true if criu's namespace has a mount of the root mount's file system.
+/// Finds the mounts that a restore clones from criu's mount namespace, and marks them as external. Removes mounts that
+/// the tree can't reach. Returns true if criu's namespace has a mount of the root mount's file system.
 bool markExternalMounts(SeenMounts& mounts, const ExternalMounts& externals, const MountPlugins& plugins, Log& log);
 
 }  // namespace criu::namespaces

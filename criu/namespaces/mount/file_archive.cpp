@@ -81,8 +81,8 @@ struct ArchiveFunctions {
         library["archive_write_set_format_option"];
     decltype(&::archive_write_set_format_pax) archive_write_set_format_pax = library["archive_write_set_format_pax"];
 
-    /// Throws Error with the library's message for `of` if `result` isn't ARCHIVE_OK. libarchive reports omitted
-    /// content only by a warning; criu treats a warning as a failure.
+    /// Throws Error with the library's message about `of` if `result` isn't ARCHIVE_OK. Even a warning is a failure:
+    /// libarchive reports omitted content only by a warning.
     template <typename... Args>
     void check(int result, archive* of, Located<Args...> what, Args&&... args) const {
         if (result >= ARCHIVE_OK)
@@ -104,8 +104,8 @@ struct CloseArchivedDirectory {
 struct FreeWriter {
     const ArchiveFunctions& lib;
     void operator()(archive* writer) const noexcept {
-        // Marks the archive as failed. Without the mark, archive_write_free() would pad the current file and complete
-        // the archive.
+        // Marks the archive as failed. Otherwise archive_write_free() would pad the current file and complete the
+        // archive.
         lib.archive_write_fail(writer);
         lib.archive_write_free(writer);
     }
@@ -161,8 +161,8 @@ private:
         return names;
     }
 
-    /// Adds all files below a directory. `depth`: number of directories above that are open. Each level needs a
-    /// descriptor and stack space, and an untrusted user may choose the depth, so the depth is limited.
+    /// Adds all files below a directory. `depth`: number of parent directories that are open. The depth is limited:
+    /// each level needs a descriptor and stack space, and an untrusted user may choose the depth.
     void walk(int directory, const std::string& path, int depth = 0) {
         if (depth == kDeepestDirectory)
             fail("directories are nested in each other more than {} levels deep", kDeepestDirectory);
@@ -247,8 +247,8 @@ private:
     void addFile(const Entry& entry, int directory, const std::string& name, const std::string& path,
                  const struct stat& seen) {
         const ErrorContext context([&] { return fmt::format("file {}", path); });
-        // A process outside of the tree may replace the file by a fifo. With O_NONBLOCK, openat(2) doesn't wait for a
-        // writer of the fifo.
+        // O_NONBLOCK, because an outside process may replace the file by a fifo: openat(2) would then wait for a
+        // writer.
         constexpr int kHow = O_RDONLY | O_NOFOLLOW | O_NOATIME | O_NONBLOCK | O_CLOEXEC;
         const UniqueFd file(sys(::openat(directory, name.c_str(), kHow), "open {}", path));
         requireSameFile(file.get(), seen);
@@ -297,7 +297,8 @@ private:
         }
     }
 
-    /// Passes the zeroes of a hole to the library, which omits them because of the sparse entries.
+    /// Passes the zeroes of a hole to the library. The library omits them, because the entry describes the hole as
+    /// sparse.
     void zeros(off_t count, const std::string& path) {
         std::fill_n(block_.begin(), std::min<off_t>(count, static_cast<off_t>(block_.size())), std::byte{});
         while (count > 0) {
@@ -360,7 +361,7 @@ void FileArchives::unpack(int from, int directory) const {
     lib.check(lib.archive_read_support_format_tar(reader.get()), reader.get(), "prepare to read an archive");
     lib.check(lib.archive_read_open_fd(reader.get(), from, kBlock), reader.get(), "read an archive");
     const Archive disk(lib.archive_write_disk_new(), lib.archive_write_free);
-    // An archive is untrusted, so its paths must not lead out of the directory.
+    // The paths of an archive must not lead out of the directory, because the archive is untrusted.
     lib.check(lib.archive_write_disk_set_options(
                   disk.get(), ARCHIVE_EXTRACT_OWNER | ARCHIVE_EXTRACT_PERM | ARCHIVE_EXTRACT_TIME |
                                   ARCHIVE_EXTRACT_XATTR | ARCHIVE_EXTRACT_ACL | ARCHIVE_EXTRACT_SECURE_NODOTDOT |
@@ -399,7 +400,7 @@ void FileArchives::unpack(int from, int directory) const {
 
 void makeSocketFiles(const std::vector<SocketFile>& sockets, int directory) {
     for (const SocketFile& socket : sockets) {
-        const std::string last = socket.path.substr(socket.path.rfind('/') + 1);  // npos + 1 is 0
+        const std::string last = socket.path.substr(socket.path.rfind('/') + 1);  // without a slash, npos + 1 is 0
         if (last.empty() || last == "." || last == "..")
             fail("{} is no name of a socket's file", socket.path);
         const ErrorContext context([&] { return fmt::format("the file of a socket, {}", socket.path); });

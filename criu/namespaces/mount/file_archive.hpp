@@ -37,16 +37,16 @@ public:
     FileArchives(const FileArchives&) = delete;
     FileArchives& operator=(const FileArchives&) = delete;
 
-    /// Writes an archive of `directory` and all files below it to descriptor `to`. It contains contents without holes,
-    /// links, devices, owners, modes, times and extended attributes. No file system may be mounted below `directory`.
-    /// `ids` translates owners to those of the tree. `apart` takes contents of files, which are empty in the archive;
-    /// it may be null. Returns the socket files, which the archive lacks. Throws Error, also if a stop is requested;
-    /// the archive is then incomplete.
+    /// Writes an archive of `directory` and all files below it to descriptor `to`. The archive contains contents
+    /// without holes, links, devices, owners, modes, times and extended attributes. No file system may be mounted below
+    /// `directory`. `ids`: id map by which owners become those of the tree. `apart`: collector for contents of files,
+    /// which are then empty in the archive; may be null. Returns the socket files, because an archive can't contain
+    /// them. Throws Error, for instance if a stop is requested; the archive is then incomplete.
     [[nodiscard]] std::vector<SocketFile> pack(int directory, int to, const model::IdMap& ids, FileContents* apart,
                                                StopRequest& stop) const;
 
-    /// Creates the files of an archive below `directory`. The offset of `from` must be at the archive. The calling
-    /// process must have only one thread, because its current directory changes during the call. Throws Error.
+    /// Creates the files of an archive below `directory`. `from`: file whose offset is the start of the archive. The
+    /// calling process must have only one thread, because its current directory changes during the call. Throws Error.
     void unpack(int from, int directory) const;
 
 private:

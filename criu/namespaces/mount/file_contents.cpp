@@ -30,9 +30,9 @@ namespace {
 
 using memory::PageJob;
 
-/// Maximum of the addresses that criu assigns to files. Offsets in pages files must be able to express them.
+/// Maximum of the addresses that criu assigns to files, so that offsets in pages files can't overflow.
 constexpr std::uint64_t kMostAddresses = std::uint64_t{1} << 62;
-/// Bytes of content above which several threads fill one file.
+/// Size of a file, in bytes, above which several threads fill it.
 constexpr std::uint64_t kLarge = memory::kContentBlock * 4;
 
 constexpr std::uint64_t pagesUp(std::uint64_t bytes) noexcept {
@@ -124,9 +124,10 @@ public:
     }
 
 private:
-    /// Number of small files that one thread fills in one job, because opening a small file takes most of the time.
+    /// Number of small files that one thread fills in one job. Such jobs are worthwhile, because opening a small file
+    /// takes most of its time.
     static constexpr std::size_t kTogether = 64;
-    /// Maximum number of large files that are open at once. Each needs address space for its whole content
+    /// Maximum number of large files that are open at once, because each needs address space for its complete content
     /// (PagesWriter).
     static constexpr std::size_t kOpen = 16;
 
@@ -201,7 +202,7 @@ private:
     std::uint64_t smallBytes_ = 0;
     std::vector<std::unique_ptr<FilledFile>> large_;
     BufferPool buffers_{memory::kContentBlock};
-    ThreadPool pool_;  // last member, because its threads use the other members
+    ThreadPool pool_;  // last member: destroyed first, because its threads use the other members
 };
 
 }  // namespace
@@ -237,7 +238,7 @@ void FileContents::read(int directory, std::uint64_t address, std::span<std::byt
 
 void FileContents::write(int directory, const ImageDir& images, std::uint64_t device, memory::PageSinks& sinks,
                          StopRequest& stop) const {
-    // Removes images of an earlier dump, because a restore fills all files that it finds in them.
+    // Removes images of an earlier dump, because a restore would fill all files that these images list.
     images.unlink(ImageKind::TmpfsFiles, device);
     images.unlink(ImageKind::FilesPagemap, device);
     if (files_.empty())

@@ -18,19 +18,20 @@ class PageSinks;
 class PageSources;
 }  // namespace criu::memory
 
-/// Contents of tmpfs files that are dumped outside of the archive, which contains the files' other properties. One
-/// thread compresses the archive and takes 25 s per gigabyte. Page sinks write contents with several threads.
+/// Contents of tmpfs files that are dumped outside of the archive; the archive contains all other properties of the
+/// files. One thread compresses the archive, and takes 25 s per gigabyte. Page sinks write contents by several threads.
 namespace criu::namespaces {
 
-/// Collector of a file system's files, which then writes their contents.
+/// Collector of the regular files of a file system. It writes their contents.
 class FileContents {
 public:
-    /// Minimum bytes in a file system for which contents are dumped outside of the archive. CRIU 4.2 can read only
-    /// contents in the archive.
+    /// Minimum total size in bytes of a file system's contents for which criu dumps them outside of the archive. CRIU
+    /// 4.2 can read only contents in the archive.
     static constexpr std::uint64_t kWorthwhile = std::uint64_t{16} << 20;
 
-    /// Adds a regular file at `path` below the directory. Returns false if the archive must contain the content: the
-    /// file is empty, or a write would clear its set-user-ID bits, set-group-ID bits or file capabilities.
+    /// Adds a regular file at `path` below the directory. Returns false if the content must be in the archive. This is
+    /// so for an empty file, and for a file whose set-user-ID bits, set-group-ID bits or file capabilities a write
+    /// would clear.
     bool take(const std::string& path, const struct stat& stat, bool hasCapabilities);
 
     /// Writes the images with the contents of all added files, with the image number `device`. Writes none if no file
@@ -55,8 +56,8 @@ private:
 };
 
 /// Fills the files that an archive has created below a directory. Does nothing if the images have no contents outside
-/// of the archive. The threads have the caller's credentials and namespaces, and end before the function returns. It
-/// can't be stopped, except if the coordinator kills the process. Throws Error.
+/// of the archive. The threads have the caller's credentials and namespaces, and end before the function returns. Can
+/// only be stopped by the coordinator, which kills the process. Throws Error.
 void restoreFileContents(int directory, const ImageDir& images, std::uint64_t device, const memory::PageSources& pages);
 
 }  // namespace criu::namespaces

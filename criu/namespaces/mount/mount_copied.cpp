@@ -20,7 +20,7 @@ class CopiedMountRestore final : public NamespaceRestore {
 public:
     CopiedMountRestore(const RestoreInputs& inputs, MountHelpers helpers)
         : helpers_(std::move(helpers)), byRoot_(rootIsInit(inputs)) {
-        // throws Error if processes were in several mount namespaces
+        // the copy is one namespace; of() throws Error if processes were in several mount namespaces
         (void)KindNsIds::of(inputs, kernel::NamespaceKind::Mount);
         inputs.nsContext.ownPaths = true;
         inputs.nsContext.sameFiles = true;

@@ -8,11 +8,12 @@
 namespace criu::namespaces {
 
 /// Returns true if --new-pidns restores a tree that has no private mount namespace. The tree then gets a copy of criu's
-/// mount namespace, which also receives later mounts from criu's. criu creates the first process of the new pid
-/// namespace in the copy, and this process mounts a /proc that shows its pid namespace.
+/// mount namespace; mounts that criu's namespace gets later appear in the copy, too. The copy is needed for a private
+/// /proc: the first process of the new pid namespace mounts a /proc that shows this pid namespace.
 [[nodiscard]] bool copiesMounts(const RestoreInputs& inputs);
 
-/// Mounts a /proc that shows the pid namespace of the calling process. Other mount namespaces don't get this mount.
+/// Mounts a /proc that shows the pid namespace of the calling process. The mount doesn't appear in other mount
+/// namespaces.
 void mountOwnProc();
 
 [[nodiscard]] std::unique_ptr<NamespaceRestore> makeCopiedMountRestore(const RestoreInputs& inputs,

@@ -15,8 +15,8 @@ class FdStore;
 
 namespace criu::namespaces {
 
-/// Directories that mounts cover, and in which criu creates files after all mounts are attached. criu opens these
-/// directories before a mount covers them.
+/// Directories that mounts will cover, although criu creates files in them after all mounts are attached. criu opens
+/// these directories before a mount covers them.
 class CoveredDirectories {
 public:
     void want(NamedDirectories named) { named_ = std::move(named); }
@@ -24,8 +24,8 @@ public:
     /// Opens the wanted directories on `parent` that `child` will cover. `open`: descriptor of `parent`. Throws Error
     /// if a directory with DirectoryUse::Kept is missing.
     void openBelow(const Mount& parent, int open, const Mount& child);
-    /// Throws Error if `child` would cover a directory with DirectoryUse::Kept. Called for a namespace that gets copies
-    /// of the mounts: a directory that criu opens now would be on the original mount.
+    /// Throws Error if `child` would cover a directory with DirectoryUse::Kept. Call it for a namespace with copies of
+    /// the mounts: a directory that criu opens now would be on the original mount, not on the copy.
     void requireNone(const Mount& parent, const Mount& child) const;
 
     /// Moves the opened directories to `hidden`, with descriptors that all restored processes inherit.

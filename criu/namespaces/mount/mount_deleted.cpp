@@ -88,7 +88,7 @@ void DeletedRoots::remove() {
             failWith(code, "remove {}, which is mounted without a name", root.name.name());
         if (root.entry == nullptr)
             continue;
-        // Sets the mode after the name is removed, so that no other user can open a set-user-ID program.
+        // Sets the mode after the name is removed, so that no other user can open a file that is a set-user-ID program.
         changeOwner(root.file.get(), root.entry->uid, root.entry->gid);
         changeMode(root.file.get(), root.entry->mode & 07777U);
         changeTimes(root.file.get(), timespecOf(root.entry->atime), timespecOf(root.entry->mtime));

@@ -17,7 +17,8 @@ namespace criu::model {
 class IdMap;
 }
 
-/// Mounts of deleted regular files. Images contain the content of such a file, because only the mount leads to it.
+/// Mounts of deleted regular files. Images contain the content of such a file, because only its mount leads to the
+/// file.
 namespace criu::namespaces {
 
 /// Returns true if `mount` (a descriptor) is a mount of a deleted regular file, and false if it is a mount of a
@@ -28,13 +29,13 @@ namespace criu::namespaces {
 /// Returns the image message of the file.
 [[nodiscard]] MntDeletedFileEntry* describeDeletedFile(int mount, const model::IdMap& ids, Arena& arena);
 
-/// Directories and files that a restore creates, mounts and then deletes, so that their mounts are like the dumped
-/// ones. They keep a name until the mount is attached, because the kernel attaches no mount of a deleted file (ENOENT
-/// of d_set_mounted()).
+/// Directories and files that a restore creates, mounts and then deletes, so that their mounts equal the dumped ones.
+/// The restore deletes the names only after it has attached the mounts, because the kernel attaches no mount of a
+/// deleted file (ENOENT of d_set_mounted()).
 class DeletedRoots {
 public:
-    /// addDirectory() and addFile() create a directory or file at `path` below another mount, and return a mount of it.
-    /// Throw Error. `entry` must outlive this object.
+    /// addDirectory() and addFile() create a directory or file at `path` below another mount. They return a mount of
+    /// the new directory or file. Throw Error. `entry` must outlive this object.
     [[nodiscard]] UniqueFd addDirectory(int below, const std::string& path);
     [[nodiscard]] UniqueFd addFile(int below, const std::string& path, const MntDeletedFileEntry& entry);
 

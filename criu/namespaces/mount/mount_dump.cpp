@@ -55,8 +55,9 @@ bool isEmpty(int directory, const Mount& mount) {
     return true;
 }
 
-/// Translates the options uid= and gid= to ids of the tree's user namespace, and removes ids without a mapping. The
-/// kernel shows ids of the initial user namespace, but mount(2) expects ids of the caller's user namespace.
+/// Removes the options uid= and gid= if the tree's user namespace has no mapping for the id; else replaces the id by
+/// that of the tree. The kernel shows ids of the initial user namespace, but mount(2) expects ids of the caller's user
+/// namespace.
 std::string innerOptions(std::string_view options, const model::IdMap& ids) {
     std::string out;
     while (!options.empty()) {
@@ -98,14 +99,14 @@ files::TreeRoot MountDump::treeRoot() const {
                          space.table});
         const MountPaths paths(space.mounts);
         for (const Mount& mount : space.mounts.all()) {
-            // A hidden external mount is skipped, because it may be locked in the tree's user namespace.
+            // Skips hidden external mounts, because the kernel may have locked them for the tree's user namespace.
             if (!paths.isReachable(mount) && (!mounts_.withCriu() || !mount.externalName))
                 wanted.insert(mount.id);
             if (mount.pidsOf)
                 procs.late.insert(mount.id);
         }
     }
-    // Opens the hidden mounts, because processes may have files on them open.
+    // Opens the hidden mounts, because processes may have files of these mounts open.
     files::HiddenMounts hidden;
     for (auto& [id, fd] : mounts_.openAll(wanted))
         for (const SeenMountSpace& space : mounts_.spaces())
@@ -135,9 +136,9 @@ void MountDump::check(const MountPlugins& plugins) {
         checkOwner(space);
 }
 
-/// Throws Error if a namespace of another user namespace than the tree's has overlays or shared mounts. A restore
-/// copies the namespace for its user namespace. The mounts of the copy become slaves (copy_mnt_ns() in fs/namespace.c),
-/// so they can't share events.
+/// Checks a namespace whose owner is another user namespace than the tree's. Throws Error if this namespace has
+/// overlays or shared mounts. A restore copies the namespace for the other user namespace. In such a copy, the kernel
+/// makes each mount a slave (copy_mnt_ns() in fs/namespace.c), so that these mounts couldn't share events.
 void MountDump::checkOwner(const SeenMountSpace& space) const {
     const auto ownerOf = [](int fd) {
         struct stat status {};
@@ -161,8 +162,8 @@ void MountDump::checkOwner(const SeenMountSpace& space) const {
     }
 }
 
-/// Throws Error if a restore can't mount a /proc in the namespace, which criu needs. If images contain the root's file
-/// system, criu can temporarily create the directory /proc.
+/// Throws Error if a restore can't mount a /proc in the namespace: criu needs a /proc there. If images contain the
+/// root's file system, criu can create the directory /proc for the time of the restore.
 void MountDump::checkProc(SeenMountSpace& space) const {
     const Mount& proc = MountPaths(space.mounts).lookUp("/proc");
     if (proc.kind.code == FSTYPE__PROC && proc.mountPoint == "/proc")
@@ -176,8 +177,8 @@ void MountDump::checkProc(SeenMountSpace& space) const {
     space.lacksProc = true;
 }
 
-/// Returns directories that a restore mounts first and then can use as sources of mounts of their parts. The key is
-/// device and directory.
+/// Returns directories that a restore mounts early. Mounts of parts of such a directory can be cloned from them. The
+/// key is device and directory.
 PathMap<bool> MountDump::sourcesOnRestore() {
     PathMap<bool> sources;
     for (const Mount* const mount : mounts_.all()) {
@@ -190,7 +191,7 @@ PathMap<bool> MountDump::sourcesOnRestore() {
     return sources;
 }
 
-/// Throws Error if a restore would have no source from which to mount `mount`.
+/// Throws Error if a restore would have no source for `mount`, neither a mount to clone nor a file system to mount.
 void MountDump::checkSource(Mount& mount, const PathMap<bool>& sources, const MountPlugins& plugins) {
     if (mount.isOverlay() && !mounts_.isOnRoot(mount)) {
         if (plugins(mount.mountPoint, mount.id)) {
@@ -235,8 +236,8 @@ void MountDump::checkSource(Mount& mount, const PathMap<bool>& sources, const Mo
 }
 
 void MountDump::checkAutomount(Mount& mount, const MountPlugins& plugins) {
-    // If the root is in criu's mount namespace, other mount namespaces may belong to a user namespace, in which the
-    // kernel permits no autofs mounts.
+    // If the root is in criu's mount namespace, a user namespace may own the other mount namespaces. The kernel permits
+    // no autofs mounts in a user namespace.
     const bool mayBeMade = !mounts_.withCriu();
     if (mayBeMade && automounts_.take(mount))
         return;
@@ -272,10 +273,10 @@ void MountDump::checkMasters() {
         const Mount& mount = *each;
         if (mount.master == 0 || groups.contains(mount.master))
             continue;
-        // The user has named the mount, and so has chosen its source.
+        // A mount that the user has named is allowed: by the name, the user chooses its source.
         const bool named = mount.externalName && mount.externalName != kFoundByItself;
-        // The restored root is a new bind mount of an external directory. It becomes a slave of the peer group of this
-        // directory, and so do mounts of its parts.
+        // A mount with the same master as the root is allowed. The restored root is a new bind mount of an external
+        // directory, and becomes a slave of this directory's peer group. Mounts of parts of the root then do so, too.
         const bool ofRoot = mounts_.root() != nullptr && mount.master == mounts_.root()->master;
         const bool together = mounts_.withCriu();
         if (named || ofRoot || (mount.externalName && (together || externals_.withMasters())))
@@ -291,8 +292,8 @@ void MountDump::checkMasters() {
 bool MountDump::hasContent(const Mount& mount) const {
     if (mount.kind.content != FsContent::Files || !mount.isWhole() || mount.externalName || mount.ofPlugin)
         return false;
-    // --root restores the files of the root only if they exist outside of the tree. This root has no mount outside of
-    // the tree.
+    // Usually --root restores the files of the root, because they exist outside of the tree. If this root has no mount
+    // outside of the tree, images must contain its files.
     return !mounts_.isOnRoot(mount) || (mounts_.isRoot(mount) && !rootOutside_);
 }
 

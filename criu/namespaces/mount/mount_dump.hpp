@@ -32,19 +32,20 @@ struct DumpOutputs;
 struct DumpNsContext;
 struct SeenTree;
 
-/// Dump of the mount namespaces of a tree that aren't criu's.
+/// Dump of those mount namespaces of a tree that aren't criu's.
 class MountDump {
 public:
-    /// Examines the namespaces. `seen`: all namespaces of the tree. Throws Error for mounts that can't be dumped, and
-    /// for proc file systems whose pid namespace can't be restored.
+    /// Examines the namespaces. `seen`: all namespaces of the tree. Throws Error for mounts that can't be dumped.
+    /// Throws Error for proc file systems whose pid namespace can't be restored.
     MountDump(const model::Options& options, SeenMounts::FirstProcess first, std::span<const SeenNamespace> seen,
               const SeenTree& tree, Log& log, const MountPlugins& plugins);
 
     /// Returns the root directory of the tree's paths.
     [[nodiscard]] files::TreeRoot treeRoot() const;
 
-    /// Writes the images of the namespaces and the content of file systems in memory. Must follow all other images,
-    /// while the tree is frozen. `around`: ids and namespaces of the tree. Throws Error, also if a stop is requested.
+    /// Writes the images of the namespaces, and the content of file systems in memory. Must follow all other images,
+    /// while the tree is frozen. `around`: id maps and namespaces of the tree. Throws Error, for instance if a stop is
+    /// requested.
     void write(const DumpOutputs& outputs, const DumpNsContext& around, StopRequest& stop);
 
 private:
@@ -69,7 +70,7 @@ private:
     SeenMounts mounts_;
     std::set<int> deletedFiles_;  ///< ids of mounts of deleted files
     files::TreeRoot::ProcMounts procs_;
-    /// Process in the network namespace that a sysfs shows; the key is the device number of the sysfs.
+    /// Processes in network namespaces that a sysfs shows; the key is the device number of the sysfs.
     std::map<std::uint32_t, HostPid> networks_;
     bool rootOutside_ = false;  ///< true if criu's namespace has a mount of the root mount's file system
 };

@@ -30,8 +30,8 @@ using NamedDirectories = std::map<int, std::map<std::string, DirectoryUse>>;
 struct MountHelpers {
     /// Makes a plugin mount a file system at `path`. `id`: mount id in the images.
     std::function<void(int id, const std::string& path)> putByPlugin;
-    /// Creates deleted files, and takes over the mounts that no path leads to. Called in the first process when all
-    /// mounts are attached and still writable.
+    /// Creates deleted files. `hidden`: mounts to which no path leads; the function keeps them. Called in the first
+    /// process when all mounts are attached and still writable.
     std::function<void(files::HiddenMounts hidden, files::MountLinker linker, kernel::FdStore& store)> makeDeletedFiles;
     /// Returns directories in which processes create socket names after all mounts are attached.
     std::function<NamedDirectories()> namedDirectories;

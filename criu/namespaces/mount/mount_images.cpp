@@ -39,11 +39,12 @@ MountImages::MountImages(const ImageDir& images, std::uint32_t ofFirst, std::spa
     requireSources();
 }
 
-/// Removes mounts of single terminals from the tree of mounts. The file of a terminal exists only while a process has
-/// the terminal open, so criu creates such a mount after the processes' files.
+/// Removes mounts of single terminals from the mounts that the restore attaches early. The file of a terminal exists
+/// only while a process has the terminal open. So criu creates such a mount after the processes' files.
 void MountImages::takeTerminals() {
     MountTree& tree = spaces_.front().mounts;
-    // Mount points of complete devpts mounts that a path leads to; the key is the device number.
+    // Mount points of devpts mounts that show the complete file system and to which a path leads; the key is the device
+    // number.
     std::map<std::uint32_t, std::string> devpts;
     {
         const MountPaths paths(tree);

@@ -39,14 +39,14 @@ public:
         std::uint64_t flags = 0;
     };
 
-    /// `ofFirst`: namespace id of the root's mount namespace, or 0 if the root was in criu's. `others`: all other
-    /// namespace ids. Throws Error, also for mounts that can't be restored.
+    /// `ofFirst`: namespace id of the root's mount namespace, or 0 if the root was in criu's. `others`: namespace ids
+    /// of all other mount namespaces. Throws Error, for instance for mounts that can't be restored.
     MountImages(const ImageDir& images, std::uint32_t ofFirst, std::span<const std::uint32_t> others,
                 const model::Options& options);
     MountImages(const MountImages&) = delete;
     MountImages& operator=(const MountImages&) = delete;
 
-    /// Returns the mount namespaces. The first one is the root's, except if the root was in criu's.
+    /// Returns the mount namespaces. The first one is the root's, unless the root was in criu's.
     [[nodiscard]] const std::vector<Space>& spaces() const noexcept { return spaces_; }
     /// Returns the root's mount namespace; null if the root was in criu's.
     [[nodiscard]] const Space* main() const noexcept { return hasMain_ ? &spaces_.front() : nullptr; }
@@ -72,7 +72,8 @@ public:
     /// Returns true if a mount is in this peer group.
     [[nodiscard]] bool hasGroup(int group) const { return groups_.contains(group); }
 
-    /// Returns the mounts of single terminals, which all() lacks. criu creates them after the processes' files.
+    /// Returns the mounts of single terminals. all() doesn't contain them, because criu creates them after the
+    /// processes' files.
     [[nodiscard]] const std::vector<Terminal>& terminals() const noexcept { return terminals_; }
 
 private:

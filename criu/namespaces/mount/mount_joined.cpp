@@ -17,7 +17,7 @@ namespace {
 
 using kernel::NamespaceKind;
 
-/// Throws Error if /proc doesn't show the restored processes, which read their own state there.
+/// Throws Error if /proc doesn't show the restored processes: they read their own state in /proc.
 void requireProc() {
     struct statfs system {};
     if (::statfs("/proc", &system) == 0 && system.f_type == PROC_SUPER_MAGIC && ::access("/proc/self/ns", F_OK) == 0)

@@ -7,7 +7,7 @@
 
 namespace criu::namespaces {
 
-/// Creates the restore of mounts for --join-ns mnt: the tree enters an existing mount namespace, and opens its files
+/// Creates the restore of mounts for --join-ns mnt. The tree enters an existing mount namespace, and opens its files
 /// there by their paths. Mounts of the images aren't restored.
 [[nodiscard]] std::unique_ptr<NamespaceRestore> makeJoinedMountRestore(const RestoreInputs& inputs,
                                                                        MountHelpers helpers);

@@ -43,9 +43,9 @@ void warnOfOthers(const kernel::MountTable& copy, Log& log) {
                      mount.fsType);
 }
 
-/// Returns the root directory of a tree in a copy of criu's mount namespace, which restore --new-pidns created
-/// (mount_copied.hpp). The dump doesn't contain mounts that the tree has added since, and logs a warning for each.
-/// `process`: any process of the tree. Throws Error.
+/// Returns the root directory of a tree that is in a copy of criu's mount namespace. restore --new-pidns has created
+/// this copy (mount_copied.hpp). Warns of each mount that the tree has added since, because the dump doesn't contain
+/// such mounts. `process`: any process of the tree. Throws Error.
 files::TreeRoot rootOfCopiedMounts(const kernel::ProcPid& process, Log& log) {
     const UniqueFd space = process.open("ns/mnt", O_RDONLY);
     files::TreeRoot::Space copy{UniqueFd(), kernel::MountTable({})};
@@ -72,8 +72,8 @@ public:
         const std::vector<SeenNamespace> seen = number(with.tree);
         if (seen.empty())
             return;
-        // For a nested user namespace, a restore creates the mount namespace from criu's, even that of the root. It is
-        // therefore dumped like a namespace beside criu's.
+        // If the root is in a nested user namespace, a restore creates even the root's mount namespace from criu's. So
+        // the dump treats it like a namespace beside criu's.
         besideCriu_ = !isOwn() || (!with.nsContext.ids.isOwnNamespace() && belongsToOthers(with.tree.root()));
         if (besideCriu_)
             requirePossible(with.tree);
@@ -92,8 +92,8 @@ public:
         return found == numbers_.end() ? rootNumber() : found->second;
     }
 
-    /// Returns nullopt if the tree has several namespaces: a restored process can open only its own namespace, and the
-    /// file plan may let another process open the descriptor.
+    /// Returns nullopt if the tree has several namespaces. The file plan may let any process open the descriptor, but a
+    /// restored process can open only its own namespace.
     [[nodiscard]] std::optional<std::uint32_t> numberOfInode(std::uint32_t inode) const override {
         return severalSeen_ || besideCriu_ ? std::nullopt : NamespaceDump::numberOfInode(inode);
     }
@@ -111,7 +111,7 @@ private:
         return bool(kernel::foreignOwnerUserns(process.dir.open("ns/mnt", O_RDONLY).get()));
     }
 
-    /// Throws Error if a restore couldn't create namespaces beside criu's.
+    /// Throws Error if a restore couldn't create mount namespaces beside criu's.
     void requirePossible(const SeenTree& tree) const {
         const SeenProcess& apart =
             *std::find_if(tree.processes.begin(), tree.processes.end(),
@@ -119,8 +119,8 @@ private:
         if (inputs().options.compat)
             fail("{} is in a mount namespace that is made beside that of criu, and CRIU 4.2 can't restore that",
                  apart.describe());
-        // The process that creates mount namespaces must enter criu's namespace again. A process in a private user
-        // namespace lacks the capabilities for this.
+        // The process that creates a mount namespace must return to criu's namespace afterwards. In a private user
+        // namespace, it would lack the capabilities for this.
         if (inputs().nsContext.ids.isOwnNamespace())
             fail(
                 "{} is in another mount namespace than the root of the tree, which is in that of criu, but in a user "

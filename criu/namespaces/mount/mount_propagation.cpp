@@ -13,7 +13,7 @@
 namespace criu::namespaces {
 namespace {
 
-/// Restore of peer groups. A group is restored after the group of its master.
+/// Restore of peer groups, one after the other: the group of a master precedes the groups of its slaves.
 class Propagation {
 public:
     Propagation(std::span<const Mount* const> mounts, const std::map<int, UniqueFd>& made,
@@ -40,7 +40,7 @@ public:
 private:
     [[nodiscard]] int fdOf(const Mount& mount) const { return made_.at(mount.id).get(); }
 
-    /// Returns true if the mount was a peer of an external mount and becomes a peer again.
+    /// Returns true if the mount was a peer of an external mount, and so becomes its peer again.
     [[nodiscard]] bool isSharedOutside(const Mount& mount) const { return outer_.contains(mount.id); }
 
     /// Peer group of mounts.
@@ -55,7 +55,8 @@ private:
     void makeGroup(Group& group) {
         if (std::exchange(group.begun, true))
             return;
-        // A mount can join a peer group only by a member that shows all directories that the mount shows.
+        // The other members join the group by this member: a mount can join only the group of a mount that shows all
+        // that it shows itself.
         group.covering = coveringOf(group.members);
         const Mount& first = group.covering != nullptr ? *group.covering : *group.members.front();
         const ErrorContext context([&] { return first.describe(); });
@@ -74,8 +75,8 @@ private:
                 kernel::joinPropagation(isSharedOutside(*member) ? outer_.at(member->id).get() : leader, fdOf(*member));
     }
 
-    /// Returns the first member that covers all other members, which has the shortest root. Returns null if there is no
-    /// such member.
+    /// Returns the member with the shortest root if it covers all other members. Returns null if there is no such
+    /// member.
     static const Mount* coveringOf(const std::vector<const Mount*>& members) {
         const Mount* shortest = nullptr;
         for (const Mount* const member : members)

@@ -44,8 +44,8 @@ const Mount& topOf(const MountTree& tree) {
     return *top;
 }
 
-/// Scope that changes the root directory of the process. The new root may be in another mount namespace, because path
-/// lookup follows mounts of any namespace.
+/// Scope in which the process has a different root directory. The new root may be in another mount namespace, because a
+/// path lookup below it works in any namespace.
 class RootVisit {
 public:
     RootVisit(int root, const MoveFd& move)
@@ -76,15 +76,15 @@ UniqueFd copyOf(int mount) {
     return UniqueFd(sys(::fcntl(mount, F_DUPFD_CLOEXEC, 0), "copy the descriptor of a mount"));
 }
 
-/// Returns true if the tree lacks a complete, writable proc file system on /proc, which criu needs.
+/// Returns true if the tree has no complete and writable proc file system on /proc. The restore needs one.
 bool lacksProc(const MountTree& tree) {
     const Mount& proc = MountPaths(tree).lookUp("/proc");
     return proc.kind.code != FSTYPE__PROC || !proc.isWhole() || proc.mountPoint != "/proc" ||
            ((proc.flags | proc.superFlags) & MS_RDONLY) != 0;
 }
 
-/// Mounts a proc file system for the restore if the tree lacks one. criu's /proc must be visible: in a user namespace,
-/// the kernel permits a proc mount only if another one is fully visible (mount_too_revealing()).
+/// Mounts a proc file system for the time of the restore if the tree lacks one. criu's /proc must be visible: in a user
+/// namespace, the kernel permits a proc mount only if another proc mount is fully visible (mount_too_revealing()).
 UniqueFd makeProcMount(const MountTree& tree) {
     if (!lacksProc(tree))
         return {};
@@ -99,7 +99,8 @@ void addProc(const UniqueFd& proc) {
     kernel::attachMountBelow(proc.get(), openRootDirectory().get(), kProc);
 }
 
-/// Mount namespace, root and current directory of the first process, to which enter() returns.
+/// Mount namespace, root and current directory of the first process. The process returns to them after it has entered
+/// another mount namespace.
 class FirstProcessNsScope {
 public:
     FirstProcessNsScope()
@@ -120,7 +121,7 @@ private:
     UniqueFd current_;
 };
 
-/// Unmounts criu's mounts, which cover the root, until "/" leads to the mount with id `top`.
+/// Unmounts criu's mounts, which cover the root, one after the other. Stops when "/" leads to the mount with id `top`.
 void unmountUntil(std::optional<int> top) {
     const auto covering = [] {
         const UniqueFd fd(sys(::open("/..", O_PATH | O_CLOEXEC), "open the topmost mount on the root"));
@@ -136,11 +137,11 @@ void pivotTo(int root) {
     sys(static_cast<int>(::syscall(SYS_pivot_root, ".", ".")), "make the root of the tree the root");
 }
 
-/// Makes a mount of the mount staging the root directory. Unmounts all other mounts until "/" leads to the mount with
-/// id `top`.
+/// Makes a mount that is in the mount staging the root directory. Then unmounts other mounts until "/" leads to the
+/// mount with id `top`.
 void enterRoot(const MountTree& tree, int staging, int root, std::optional<int> top) {
-    // pivot_root(2) refuses a shared mount, so the mount leaves its peer group. A clone keeps the group alive until the
-    // mount joins it again.
+    // pivot_root(2) refuses a shared mount, so the mount leaves its peer group. A clone stays in the group, because the
+    // kernel would remove an empty group.
     UniqueFd peer;
     if (tree.root().shared != 0 || tree.root().master != 0) {
         constexpr const char* kPlace = "peer";
@@ -152,8 +153,8 @@ void enterRoot(const MountTree& tree, int staging, int root, std::optional<int> 
     pivotTo(root);
     if (peer)
         kernel::joinPropagation(peer.get(), root);
-    // Unmounts the mount staging, and the mounts on it. They become private first, so that copies in other namespaces
-    // stay.
+    // Unmounts the mount staging and the mounts on it. Makes them private first, because otherwise their copies in
+    // other namespaces would be unmounted, too.
     kernel::makePrivateBelow(staging);
     unmountUntil(top);
 }
@@ -172,8 +173,8 @@ MountRestore::MountRestore(const RestoreInputs& inputs, const KindNsIds& numbers
     requireRoom();
     first_ = numbers.own != 0 ? numbers.own : numberOf(*inputs.outside, kernel::NamespaceKind::Mount).value_or(0);
     current_ = first_;
-    // The process that creates the namespaces must enter criu's namespace again. A process in a private user namespace
-    // lacks the capabilities for this.
+    // The process that creates a mount namespace must return to criu's namespace afterwards. In a private user
+    // namespace, it would lack the capabilities for this.
     if (mounts_.main() == nullptr && ids_.isOwnNamespace())
         fail(
             "a tree with a user namespace of its own was in the mount namespace of criu, but not all of it, which "
@@ -202,8 +203,8 @@ void MountRestore::requireCalls() {
                  kernel::kMountNamespacesSince);
 }
 
-/// Raises the limit of open files. Each mount has a descriptor until it is attached, and each unreachable mount has a
-/// second descriptor.
+/// Raises the limit of open files. Each mount needs a descriptor until it is attached, and a mount to which no path
+/// leads needs a second one.
 void MountRestore::requireRoom() const {
     constexpr std::size_t kOthers = 1024;
     const std::size_t mounts = mounts_.all().size();
@@ -323,7 +324,7 @@ void MountRestore::requireInPlace() const {
             fail("it came to lie on another mount than it was");
         const Mount* const of = staging_.sourceOf(mount);
         if (of == nullptr || mount.rootDeleted || !mounts_.isOfMain(*of))
-            continue;  // the source is in another namespace, which this process has left
+            continue;  // this process can't see the source, because it has left the source's namespace
         const kernel::MountInfo& ofRow = rowOf(of->id);
         const auto below = pathBelow(of->root, mount.root);
         const std::string base = ofRow.root == "/" ? "" : ofRow.root;
@@ -338,8 +339,8 @@ UniqueFd MountRestore::inheritRoot() const {
     return store_->inherit(kernel::FdKey::Mount, openRootDirectory());
 }
 
-/// Returns mounts on which a path of the tree doesn't lead to a file. Each has a directory by which restored processes
-/// reach its files.
+/// Returns the mounts to which no path of the tree leads, each with a directory. Restored processes reach the mount's
+/// files by this directory.
 files::HiddenMounts MountRestore::hiddenMounts() {
     files::HiddenMounts hidden;
     std::optional<MountPaths> paths;
@@ -362,7 +363,7 @@ files::HiddenMounts MountRestore::hiddenMounts() {
     return hidden;
 }
 
-/// Creates a non-root namespace by copying all mounts, and unmounts the copies that belong to other namespaces.
+/// Creates a non-root namespace: copies all mounts, and then unmounts the copies that belong to other namespaces.
 void MountRestore::split(const MountImages::Space& space, Place& place) {
     makeProcDirectory(space);
     seal(space);
@@ -408,14 +409,14 @@ void MountRestore::enter(const model::Task& task) const {
     sys(::setns(place->second.space.get(), CLONE_NEWNS), "enter mount namespace {}", *number);
     current_ = *number;
     if (mounts_.main() == nullptr && *number == first_) {
-        // criu's root directory may differ from the root of its mount namespace.
+        // Needed because criu's root directory may not be the root of its mount namespace.
         sys(::fchdir(place->second.root->get()), "enter the root directory of criu");
         sys(::chroot("."), "enter the root directory of criu");
     }
 }
 
-/// Creates a hard link between two mounts of one file system. link(2) refuses this, so criu uses a third mount that
-/// shows both directories.
+/// Creates a hard link between two mounts of one file system. link(2) refuses to link across mounts, so criu uses a
+/// third mount that shows both directories.
 void MountRestore::linkAcross(int fromMount, const std::string& from, int toMount, const std::string& to) const {
     const auto find = [this](int id) -> const Mount& {
         const Mount* const mount = mounts_.find(id);
@@ -425,7 +426,7 @@ void MountRestore::linkAcross(int fromMount, const std::string& from, int toMoun
     };
     const Mount& one = find(fromMount);
     const Mount& other = find(toMount);
-    // showing() returns the first match, which is a mount of the root's namespace if possible.
+    // showing() prefers a mount of the root's namespace.
     const Mount* const both = one.device == other.device ? staging_.showing(one.device, one.root, other.root) : nullptr;
     if (both == nullptr)
         fail("it was on {} and on {}; no mount shows both, so it can't be restored", one.describe(), other.describe());
@@ -436,7 +437,7 @@ void MountRestore::linkAcross(int fromMount, const std::string& from, int toMoun
             fail("{} doesn't lie on {}", path, mount.describe());
         return base->empty() ? *below : fmt::format("{}/{}", *base, *below);
     };
-    // A clone has no mounts on it that could cover the path.
+    // Uses a clone, because mounts that lie on the original could cover the path.
     UniqueFd copy;
     if (mounts_.isOfMain(*both))
         copy = kernel::cloneMount(staging_.made(both->id));
@@ -444,8 +445,8 @@ void MountRestore::linkAcross(int fromMount, const std::string& from, int toMoun
     linkBelow(directory, place(one, from), place(other, to));
 }
 
-/// Creates the directory /proc on a root whose files are in the images. The times of the root stay unchanged. Another
-/// process later removes the directory (removeProcDirectory()).
+/// Creates the directory /proc on a root whose files are in the images, and keeps the times of the root.
+/// removeProcDirectory() removes it later, in another process.
 void MountRestore::makeProcDirectory(const MountImages::Space& space) const {
     if (!mounts_.lacksProc(space))
         return;
@@ -476,7 +477,7 @@ void MountRestore::removeProcDirectory(const MountImages::Space& space) {
 
 void MountRestore::seal(const MountImages::Space& space) {
     const MountTree& tree = space.mounts;
-    // removeProcDirectory() makes the root read-only later.
+    // If the restore has created /proc on the root, removeProcDirectory() makes the root read-only later.
     const Mount* const later = mounts_.lacksProc(space) ? &tree.root() : nullptr;
     for (const Mount& mount : tree.all()) {
         const int made = staging_.made(mount.id);
@@ -505,13 +506,13 @@ void MountRestore::clean(std::span<const ParkedProcess> processes) {
     procs_.exchange(processes, ids_);
 }
 
-/// Attaches all mounts that exist and whose parents exist. Later calls attach mounts that exist by then.
+/// Attaches those created mounts whose parents are created. Later calls attach mounts that were created since.
 void MountRestore::attachAll() {
     for (const MountImages::Space& space : mounts_.spaces())
         attach(space.mounts);
 }
 
-/// Mounts overlays in ascending order of mount ids, because an overlay may be a layer of a later overlay.
+/// Mounts overlays in ascending order of mount ids, because an overlay may be a layer of an overlay with a higher id.
 void MountRestore::makeOverlays() {
     std::map<int, const MountImages::Space*> overlays;
     for (const MountImages::Space& space : mounts_.spaces())
@@ -520,7 +521,7 @@ void MountRestore::makeOverlays() {
                 overlays.emplace(mount.id, &space);
     for (const auto& [id, space] : overlays) {
         if (staging_.has(id))
-            continue;  // the mount was cloned from another mount of the same overlay
+            continue;  // already created as a clone of another mount of this overlay
         const Mount& mount = *mounts_.find(id);
         UniqueFd made;
         {
@@ -532,8 +533,8 @@ void MountRestore::makeOverlays() {
     }
 }
 
-/// Attaches the existing mounts of a namespace. It uses a list without recursion, because images decide the depth of
-/// nested mounts.
+/// Attaches the created mounts of a namespace. Uses a list instead of recursion: the images decide how deep mounts are
+/// nested, and could exhaust the stack.
 void MountRestore::attach(const MountTree& tree) {
     const std::map<int, std::vector<const Mount*>> all = tree.children();
     std::vector<const Mount*> attached{&tree.root()};

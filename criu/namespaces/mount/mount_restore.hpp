@@ -20,8 +20,8 @@
 
 namespace criu::namespaces {
 
-/// Restore of the processes' mount namespaces, which creates new namespaces with the mounts of the images. The first
-/// process creates all of them, so that they belong to its user namespace.
+/// Restore of the processes' mount namespaces. It creates new namespaces with the mounts of the images. The first
+/// process creates all of them, so that its user namespace owns them.
 class MountRestore final : public NamespaceRestore {
 public:
     /// `numbers` must contain at least one namespace.
@@ -30,8 +30,8 @@ public:
     /// Opens the tree's root directory and sources of external mounts in criu's mount namespace.
     void prepare(kernel::FdStore& store, const Inherited& inherited) override;
     [[nodiscard]] std::uint64_t birthFlags(const model::Task& task) const override;
-    /// Creates all mounts, and makes the tree's root the root directory of the process. Mounts become read-only after
-    /// deleted files are created.
+    /// Creates all mounts, and makes the tree's root the root directory of the process. Creates deleted files before it
+    /// makes mounts read-only.
     void build() override;
     /// Enters the mount namespace of the process if the tree has several mount namespaces.
     void enter(const model::Task& task) const override;
@@ -39,8 +39,8 @@ public:
     void complete(const model::Task& task) const override;
     /// Mounts single terminals, which exist only after processes have opened them.
     void finish(const kernel::ProcPid& first) override;
-    /// Unmounts the temporary /proc of build(), and removes the directory if the tree had none. Replaces proc file
-    /// systems of nested pid namespaces, because these namespaces exist only now.
+    /// Unmounts the temporary /proc that build() has mounted, and removes its directory if the tree had none. Replaces
+    /// proc file systems of nested pid namespaces, because these pid namespaces exist only now.
     void clean(std::span<const ParkedProcess> processes) override;
 
 private:
@@ -76,16 +76,17 @@ private:
     kernel::FdStore* store_ = nullptr;  ///< set by prepare()
     CoveredDirectories covered_;
     std::set<int> attached_;   ///< ids of mounts that are attached
-    std::set<int> within_;     ///< ids of mounts that criu attaches in a nested user namespace
+    std::set<int> within_;     ///< ids of mounts that a process in a nested user namespace attaches
     std::uint32_t first_ = 0;  ///< namespace id of the root's mount namespace, or of criu's if the root was in criu's
-    /// Namespace id of the mount namespace that this process is in. It is the root's until enter() changes it.
+    /// Namespace id of the mount namespace in which this process is. At first this is the root's namespace; enter()
+    /// changes it.
     mutable std::uint32_t current_ = 0;
     std::map<std::uint32_t, Place> places_;  ///< restored namespaces; the key is the namespace id
 };
 
 /// Restores peer groups and masters of mounts, which must be private and attached. `made`: descriptors of mounts; the
-/// key is the mount id. `outer`: for mounts with an external peer, a descriptor of this peer. `wholeOf`: creates a
-/// mount that shows all directories of a mount's peer group.
+/// key is the mount id. `outer`: descriptors of external peers, for mounts that have one. `wholeOf`: creates a mount
+/// that shows all directories of a mount's peer group.
 void restorePropagation(std::span<const Mount* const> mounts, const std::map<int, UniqueFd>& made,
                         const std::map<int, UniqueFd>& outer, const std::function<UniqueFd(const Mount&)>& wholeOf);
 

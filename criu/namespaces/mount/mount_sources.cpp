@@ -60,7 +60,7 @@ bool MountSources::isAwaited(const Mount& mount) const {
         if (place == nullptr)
             continue;
         const bool same = prefix.size == prefixes.back().size && !mount.rootDeleted;
-        // Two mounts of the same directory may be cloned from each other. So only mounts that need no source count.
+        // Mounts of the same directory could wait for each other. So among them, only mounts that need no source count.
         const std::size_t others = same ? place->givenOnes - (isGiven_(mount) ? 1 : 0) : place->waiting;
         if (others != 0)
             return true;

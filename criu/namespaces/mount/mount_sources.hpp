@@ -15,11 +15,11 @@
 
 namespace criu::namespaces {
 
-/// Returns the nearest common directory above two paths, as a part of `one`. An empty text is the root.
+/// Returns the nearest directory above two paths, as a part of `one`. An empty text is the root.
 [[nodiscard]] std::string_view commonDirectory(std::string_view one, std::string_view other);
 
-/// Tracker of mounts from which other mounts can be cloned. The source of a clone must show the same directory of the
-/// same file system, or a directory above it (Mount::covers()).
+/// Tracker of mounts that can be sources of clones. The source of a clone must be on the same file system and show the
+/// same directory, or a directory above it (Mount::covers()).
 class MountSources {
 public:
     /// `mounts` must outlive this object. `isGiven` returns true if a mount needs no other mount as its source.
@@ -29,14 +29,14 @@ public:
 
     /// Returns the first existing mount that shows all of a directory, or null if there is none.
     [[nodiscard]] const Mount* find(std::uint32_t device, std::string_view directory) const;
-    /// Returns true if another mount will show all that `mount` shows, but doesn't exist yet, and won't be cloned from
-    /// `mount`.
+    /// Returns true if another mount that isn't a clone of `mount` will show all that `mount` shows, but doesn't exist
+    /// yet.
     [[nodiscard]] bool isAwaited(const Mount& mount) const;
-    /// Returns the nearest common directory above the roots of all mounts of this device and peer group.
+    /// Returns the nearest directory above the roots of all mounts with this device and peer group.
     [[nodiscard]] std::string commonOf(const Mount& mount) const;
 
 private:
-    /// State of all mounts whose root is one directory of a file system.
+    /// State of all mounts whose root is the same directory of a file system.
     struct Place {
         const Mount* made = nullptr;  ///< first mount that exists; null if none does
         std::size_t waiting = 0;      ///< number of mounts that don't exist yet

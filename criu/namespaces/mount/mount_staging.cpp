@@ -64,7 +64,7 @@ MountStaging::MountStaging(const MountImages& mounts, const RestoreInputs& input
       helpers_(helpers),
       nsContext_(inputs.nsContext),
       automounts_(inputs.images, mounts, inputs.tree) {
-    // Loads the library now. When archives are unpacked, library paths may lead to files of the tree.
+    // Loads the library now. Later, when archives are unpacked, the library's path may lead to a file of the tree.
     const auto all = mounts_.all();
     if (std::any_of(all.begin(), all.end(), [this](const Mount* mount) { return hasContent(*mount); }))
         archives_.emplace();
@@ -81,12 +81,13 @@ void MountStaging::openOutside(kernel::FdStore& store) {
 }
 
 void MountStaging::makeAll() {
-    // Mounts the staging on top of "/", so it needs no mount point.
+    // Mounts the staging over "/", because it then needs no mount point.
     staging_ = kernel::mountFileSystem({"tmpfs", "criu", "mode=700", 0});
     kernel::attachMount(staging_.get(), openRootDirectory().get());
     sources_.emplace(mounts_.all(),
                      [this](const Mount& mount) { return mounts_.isRoot(mount) || outside_.contains(mount.id); });
-    // Sorts mounts by the depth of their root. Sources of other mounts then come first, so few mounts must wait.
+    // Sorts mounts by the depth of their root. Sources then usually precede the mounts that are cloned from them, so
+    // that few mounts must wait.
     std::map<std::size_t, std::vector<const Mount*>> byDepth;
     for (const Mount* const mount : mounts_.all())
         byDepth[prefixesOf(mount->root).size()].push_back(mount);
@@ -95,7 +96,7 @@ void MountStaging::makeAll() {
     makePossible();
 }
 
-/// Creates all mounts whose sources exist. Repeats this until no other mount can be created.
+/// Creates all mounts whose sources exist. Repeats this until a pass creates no mount.
 void MountStaging::makePossible() {
     std::size_t before = 0;
     do {
@@ -148,11 +149,11 @@ void MountStaging::noteMade(const Mount& mount, UniqueFd fd) {
 
 /// Prepares an external mount. `fd`: clone of its source.
 UniqueFd MountStaging::takeOutside(const Mount& mount, UniqueFd fd) {
-    // The mount stays a peer of its source only if it was a peer at the dump.
+    // Only a mount that was a peer of its source at the dump stays its peer.
     const bool peer = mount.externalName == kFoundByItself && !mount.sharedInsideOnly && mount.shared != 0;
     const bool slave = mount.master != 0 && !mounts_.hasGroup(mount.master);
-    // Mounts on a peer would also appear outside of the tree. Thus criu uses a private clone, which joins the peer
-    // after all mounts are attached.
+    // If other mounts were mounted on a peer, they would also appear outside of the tree. So criu uses a private clone.
+    // The clone joins the peer group after all mounts are attached.
     if (peer) {
         const std::string outer = makePlace(fmt::format("outer-{}", mount.id), isOnDirectory(fd.get()));
         kernel::attachMountBelow(fd.get(), staging_.get(), outer);
@@ -268,13 +269,13 @@ UniqueFd MountStaging::cloneFrom(const Mount& source, const Mount& mount) {
     const std::string below = *pathBelow(source.root, mount.root);
     if (!mount.rootDeleted)
         return kernel::cloneMountBelow(from, below);
-    // Clones a mount of a new file or directory that criu deletes later, because the dumped one was deleted.
+    // The dumped file or directory was deleted. So clones a mount of a new one, and deletes the new one later.
     if (const MntDeletedFileEntry* const file = mounts_.entryOf(mount).deleted_file; file != nullptr)
         return deleted_.addFile(from, below, *file);
     return deleted_.addDirectory(from, below);
 }
 
-/// Returns a mount from which others can be cloned. There is one for each file system and peer group.
+/// Returns a mount from which other mounts with the same file system and peer group can be cloned.
 int MountStaging::wholeFor(const Mount& mount) {
     UniqueFd& whole = wholes_[{mount.device, mount.shared}];
     if (!whole)

@@ -26,7 +26,7 @@ namespace criu::namespaces {
 struct RestoreNsContext;
 
 /// Creator of the mounts of a restore. It creates each mount separately: as a new file system, or as a clone of another
-/// mount or of an external mount. All mounts are private and lie in criu's mount staging until criu attaches them to
+/// mount or of an external mount. All mounts are private. They lie in criu's mount staging until criu attaches them to
 /// each other.
 class MountStaging {
 public:
@@ -36,11 +36,11 @@ public:
     /// Opens the sources of external mounts. Runs in criu's mount namespace and must precede makeAll().
     void openOutside(kernel::FdStore& store);
 
-    /// Mounts the mount staging over "/" and creates all mounts, except overlays on directories of the tree and clones
-    /// of such overlays. Throws Error.
+    /// Mounts the mount staging over "/" and creates all mounts. Doesn't create overlays on directories of the tree,
+    /// nor clones of such overlays. Throws Error.
     void makeAll();
-    /// Adds an overlay, which the caller mounted after its layers were attached. Then creates the mounts that need the
-    /// overlay as source. Throws Error.
+    /// Adds an overlay that the caller has mounted when its layers were attached. Then creates the mounts whose source
+    /// is this overlay. Throws Error.
     void add(const Mount& overlay, UniqueFd fd);
     /// Returns true if a mount has been created.
     [[nodiscard]] bool has(int id) const { return made_.contains(id); }
@@ -52,8 +52,8 @@ public:
     /// Returns the descriptor of a mount. Valid until forget().
     [[nodiscard]] int made(int id) const { return made_.at(id).get(); }
     [[nodiscard]] const std::map<int, UniqueFd>& all() const noexcept { return made_; }
-    /// Returns external peers of mounts. The key is the id of the mount that joins the peer after all mounts are
-    /// attached.
+    /// Returns external peers of mounts. The key is the id of the mount that joins the peer's group after all mounts
+    /// are attached.
     [[nodiscard]] const std::map<int, UniqueFd>& outer() const noexcept { return outer_; }
     /// Returns the mount from which a mount was cloned, or null if it isn't a clone.
     [[nodiscard]] const Mount* sourceOf(const Mount& mount) const;
@@ -62,14 +62,15 @@ public:
     /// Returns true if criu filled a file system with files of the images.
     [[nodiscard]] bool isFilled(std::uint32_t device) const { return filled_.contains(device); }
 
-    /// Creates a private mount that shows all directories of a file system that the mounts of a peer group show.
+    /// Creates a private mount that shows all directories that a peer group's mounts show. `mount`: any mount of the
+    /// peer group.
     [[nodiscard]] UniqueFd makeWhole(const Mount& mount) const;
 
-    /// Closes the mount staging and the sources of external mounts, and removes the names of deleted files that are
-    /// mounted. Must follow the attachment of all mounts.
+    /// Closes the mount staging and the sources of external mounts. Removes the names of mounted files that were
+    /// deleted at the dump. Must follow the attachment of all mounts.
     void leave();
-    /// Connects the autofs mounts whose daemon is this process. Runs in each process after all processes have their
-    /// files.
+    /// Connects the autofs mounts for which this process is the daemon. Runs in each process after all processes have
+    /// their files.
     void activate(const model::Task& task) const { automounts_.activate(task); }
     /// Closes the descriptors of all mounts.
     void forget() noexcept { made_.clear(); }
@@ -108,8 +109,8 @@ private:
     std::optional<MountSources> sources_;  ///< set by makeAll()
     /// Results of makeWhole(); the key is device and peer group.
     std::map<std::pair<std::uint32_t, int>, UniqueFd> wholes_;
-    /// Options of criu's cgroup2 mount. A new mount repeats them, because a mount in the initial cgroup namespace sets
-    /// the options of the file system.
+    /// Options of criu's cgroup2 mount. A new mount repeats them: in the initial cgroup namespace, each mount sets the
+    /// options for the complete file system.
     std::string cgroupOptions_;
     std::optional<FileArchives> archives_;  ///< unset if the images contain no archives
     std::set<std::uint32_t> filled_;  ///< device numbers of file systems that criu filled with files of the images

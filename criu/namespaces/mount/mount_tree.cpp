@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::string_view kDeletedRoot = "//deleted";
 
-/// Type of overlays, which a restore mounts after the other mounts of the tree (Mount::isOverlay()). Their options name
-/// directories by paths, which lead to criu's directories until the tree's root is the root directory.
+/// Type of overlays. A restore mounts them after the other mounts of the tree (Mount::isOverlay()). Their options name
+/// directories by paths, and these paths lead to criu's directories until the tree's root is the root directory.
 constexpr std::string_view kOverlay = "overlay";
 
 constexpr std::array kFsKinds{
@@ -39,7 +39,7 @@ constexpr std::array kFsKinds{
     FsKind{"autofs", FSTYPE__AUTOFS, FsContent::Daemon},
     FsKind{"aufs", FSTYPE__AUFS, FsContent::Unknown},
     FsKind{"fuse", FSTYPE__FUSE, FsContent::Unknown},
-    // Images identify these types by name, because they have no number.
+    // Images identify the file system types below by name, because they have no number.
     FsKind{"configfs", FSTYPE__AUTO, FsContent::Kernel},
     FsKind{"efivarfs", FSTYPE__AUTO, FsContent::Kernel},
     FsKind{"selinuxfs", FSTYPE__AUTO, FsContent::Kernel},
@@ -264,7 +264,7 @@ std::map<int, std::vector<const Mount*>> MountTree::children() const {
     for (const Mount& mount : mounts_)
         if (!isRoot(mount))
             all[mount.parentId].push_back(&mount);
-    // Deeper mount points come first, because a mount on a directory covers the mount points below the directory.
+    // Deeper mount points come first, because a mount on a directory covers all mount points below this directory.
     for (auto& [parent, children] : all)
         std::stable_sort(children.begin(), children.end(), [](const Mount* one, const Mount* other) {
             return depthOf(one->mountPoint) > depthOf(other->mountPoint);
@@ -292,7 +292,7 @@ MountPaths::MountPaths(const MountTree& tree) : root_(tree.root()) {
 const Mount& MountPaths::lookUp(std::string_view path) const {
     const Mount* at = &root_;
     const std::vector<PathPrefix> prefixes = prefixesOf(path);
-    // Follows the mount nearest to the root first. Mounts on it have the same mount point or a deeper one.
+    // Follows the mount nearest to the root first. A mount that lies on it has the same mount point or a deeper one.
     for (auto prefix = prefixes.begin(); prefix != prefixes.end();) {
         const auto* const found = places_.find(static_cast<std::uint64_t>(at->id), path, *prefix);
         if (found != nullptr)

@@ -48,16 +48,16 @@ UniqueFd tryOpen(int directory, const std::string& path, std::uint64_t resolve, 
 }
 
 /// Opens a mount by its path from the root of its mount namespace. Returns an invalid descriptor if the path leads to
-/// another mount. This happens if --skip-mnt has removed a covering mount.
+/// another mount. This is possible with --skip-mnt, which removes a covering mount only from criu's list.
 UniqueFd openReachable(int root, const Mount& mount) {
     UniqueFd fd = tryOpen(root, mount.mountPoint, RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS);
     return fd && deviceOf(fd.get()) == mount.device ? std::move(fd) : UniqueFd();
 }
 
-/// Returns the inode of the pid namespace of `process` on a proc file system. Returns nullopt if the file system
-/// doesn't show the process, or if criu may not inspect the process. criu may inspect all processes of the tree.
+/// Returns the inode of the pid namespace of `process`, as a proc file system shows it. Returns nullopt if the file
+/// system doesn't show the process, or if criu may not inspect the process. criu may inspect all processes of the tree.
 std::optional<std::uint32_t> namespaceOf(int proc, pid_t process) {
-    // RESOLVE_NO_XDEV skips files that the tree has mounted over entries of /proc/PID.
+    // RESOLVE_NO_XDEV makes the open fail if the tree has mounted a file over an entry of /proc/PID.
     const UniqueFd link = tryOpen(proc, fmt::format("{}/ns/pid", process),
                                   RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS, O_NOFOLLOW);
     std::array<char, 64> target;
@@ -80,8 +80,8 @@ void warnOfOther(const ProcSystem& system, Log& log) {
              system.root ? kNotTheTrees : kUnknown);
 }
 
-/// Returns the device number of the sysfs that shows a process' network namespace. The kernel has one sysfs for each
-/// network namespace. Returns nullopt if criu may not mount it.
+/// Returns the device number of the sysfs that shows a process' network namespace; the kernel has one sysfs for each
+/// network namespace. Returns nullopt if criu may not mount this sysfs.
 std::optional<std::uint32_t> deviceIn(const SeenProcess& process) {
     const UniqueFd space = process.dir.open("ns/net", O_RDONLY);
     std::optional<std::uint32_t> device;
@@ -139,7 +139,7 @@ files::TreeRoot::ProcMounts findProcMounts(SeenMounts& mounts, const SeenTree& t
     std::set<std::uint32_t> others;
     for (const auto& [device, system] : systems) {
         std::optional<std::uint32_t> shown;
-        // If the pid namespace isn't private, criu may not inspect process 1, so it tries the root.
+        // Tries process 1, then the root: if the pid namespace isn't private, criu may not inspect process 1.
         for (const pid_t process : {pid_t{1}, root.treePid.value})
             if (!shown && system.root)
                 shown = namespaceOf(system.root.get(), process);
@@ -153,7 +153,7 @@ files::TreeRoot::ProcMounts findProcMounts(SeenMounts& mounts, const SeenTree& t
                 warnOfOther(system, log);
         }
     }
-    // Adds criu's /proc, because the tree may have files of it open without a mount of it.
+    // Adds criu's /proc, because the tree may have files of this proc open without having a mount of it.
     if (namespaceOf(crius.get(), ::getpid()) == ofRoot)
         found.ofRoot.insert(criusDevice);
     for (const Mount* const mount : mounts.all())

@@ -52,7 +52,7 @@ UniqueFd openOutsideMount(const Mount& mount, const MountImages& mounts, const I
             error.addHint("allow that again with --external mnt[]");
             throw error;
         }
-        // The path comes from images. It can't contain symbolic links, because the kernel showed it at the dump.
+        // The path comes from images. It can't contain symbolic links, because the kernel has resolved it at the dump.
         const UniqueFd top = openRootDirectory();
         return kernel::cloneMountBelow(top.get(), pathBelow("/", mount.source).value_or(""));
     }

@@ -6,9 +6,9 @@
 
 namespace criu::namespaces {
 
-/// Clones the mount of criu's mount namespace that is the source of a restored mount: the tree's root, an external
-/// mount, or criu's devpts. Returns an empty descriptor for all other mounts. Throws Error with the missing option if
-/// the source is unknown.
+/// Clones from criu's mount namespace the source of a restored mount. Such a source exists for the tree's root, an
+/// external mount, and criu's devpts. Returns an empty descriptor for all other mounts. If the source is unknown,
+/// throws Error with the missing option.
 [[nodiscard]] UniqueFd openOutsideMount(const Mount& mount, const MountImages& mounts, const ImageDir& images,
                                         const model::Options& options);
 

@@ -17,7 +17,7 @@
 namespace criu::namespaces {
 namespace {
 
-/// Options of overlayfs that contain one directory.
+/// Options of overlayfs that contain a single directory.
 constexpr std::string_view kSingle[] = {"lowerdir+", "datadir+", "upperdir", "workdir"};
 
 /// Returns the non-empty parts of a text between separators.
@@ -35,8 +35,8 @@ UniqueFd openLayer(int root, const OverlayLayer& layer) {
     return openBelow(root, layer.path.substr(layer.path.find_first_not_of('/')), O_PATH | O_DIRECTORY);
 }
 
-/// Returns true if the times of an overlay's root are those of its uppermost layer. The root of an overlay shows the
-/// attributes of this layer, and no process can set a ctime.
+/// Returns true if the root of an overlay has the times of its uppermost layer. The kernel shows the attributes of this
+/// layer there. A ctime identifies the layer, because no process can set a ctime.
 bool hasTimesOf(int overlay, int layer) {
     struct stat shown {};
     struct stat real {};
@@ -114,8 +114,8 @@ UniqueFd mountOverlay(const Mount& mount) {
     kernel::FileSystemParts parts{mount.fsType, mount.source, mount.options, mount.superFlags};
     if (controlled)
         return kernel::mountFileSystem(parts);
-    // Passes descriptors of the layers, because another user could replace a directory by a symbolic link between this
-    // check and the kernel's lookup.
+    // Passes descriptors of the layers. With paths, another user could replace a directory by a symbolic link between
+    // this check and the kernel's lookup.
     parts.options = options.others;
     for (std::size_t at = 0; at < opened.size(); ++at)
         parts.descriptors.emplace_back(options.layers[at].option, opened[at].get());

@@ -7,7 +7,7 @@
 
 #include "criu/base/unique_fd.hpp"
 
-/// Overlays (overlayfs of the kernel). Their mount options name the layers, which are directories, by paths in the
+/// Overlays (overlayfs of the kernel). Their layers are directories. The mount options name the layers by paths in the
 /// mount namespace in which the overlay was mounted.
 namespace criu::namespaces {
 
@@ -15,7 +15,8 @@ struct Mount;
 
 /// Directory of an overlay.
 struct OverlayLayer {
-    std::string option;  ///< mount option with this one directory: "lowerdir+", "datadir+", "upperdir" or "workdir"
+    /// Mount option that contains only this directory: "lowerdir+", "datadir+", "upperdir" or "workdir".
+    std::string option;
     std::string path;
     friend bool operator==(const OverlayLayer&, const OverlayLayer&) = default;
 };
@@ -25,18 +26,18 @@ struct OverlayOptions {
     std::vector<OverlayLayer> layers;
     std::string others;  ///< options that don't contain directories
 
-    /// Parses the options. Throws Error if a path isn't absolute, or contains a backslash, by which the kernel escapes
-    /// characters.
+    /// Parses the options. Throws Error if a path isn't absolute, or contains a backslash, because the kernel escapes
+    /// characters by backslashes.
     static OverlayOptions parse(std::string_view options);
 };
 
-/// Throws Error if a layer of an overlay isn't a directory below `root` that is reachable without symbolic links. Also
-/// throws if the uppermost layer isn't the one that the overlay shows. `overlay`: descriptor of the mount.
+/// Throws Error unless each layer of an overlay is a directory below `root` that is reachable without symbolic links.
+/// Throws Error if the overlay shows another uppermost layer than its options name. `overlay`: descriptor of the mount.
 void requireLayers(const Mount& mount, int overlay, int root);
 
-/// Mounts an overlay with the options of `mount`, without attaching it. The root directory of the calling process must
-/// be the root of the tree's mount namespace, and the tree's other mounts must be attached. criu resolves paths of the
-/// options below this root without symbolic links, so no other user can replace a layer. Throws Error.
+/// Mounts an overlay with the options of `mount`, without attaching it. The calling process must have the root of the
+/// tree's mount namespace as its root directory. The tree's other mounts must be attached. criu resolves paths of the
+/// options below this root without symbolic links, so that no other user can replace a layer. Throws Error.
 [[nodiscard]] UniqueFd mountOverlay(const Mount& mount);
 
 }  // namespace criu::namespaces

@@ -4,7 +4,7 @@
 namespace criu::namespaces {
 
 std::vector<PathPrefix> prefixesOf(std::string_view path) {
-    // Constants of FNV-1a. This hash works byte by byte, so one pass yields the hashes of all prefixes.
+    // Constants of FNV-1a. This hash works byte by byte, so that one pass yields the hashes of all prefixes.
     constexpr std::uint64_t kBasis = 0xcbf29ce484222325;
     constexpr std::uint64_t kPrime = 0x100000001b3;
     if (path == "/")

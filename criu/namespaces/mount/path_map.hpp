@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-/// Map with paths as keys, which quickly finds the values of all directories above a path.
+/// Map with paths as keys. It quickly finds the values of all directories above a path.
 namespace criu::namespaces {
 
 /// Prefix of a path: the path itself or a directory above it.
@@ -20,7 +20,7 @@ struct PathPrefix {
 /// of the path.
 [[nodiscard]] std::vector<PathPrefix> prefixesOf(std::string_view path);
 
-/// Map from pairs of owner and path to values. The owner is the number of a mount or file system. The time of a lookup
+/// Map whose key is an owner and a path. The owner is the number of a mount or file system. The time of a lookup
 /// doesn't depend on the number of values.
 template <typename Value>
 class PathMap {

@@ -30,14 +30,14 @@ kernel::MountTable mountsHere(const kernel::ProcDir& proc) {
     return kernel::MountTable(kernel::parseMountInfo(proc.readFile("thread-self/mountinfo")));
 }
 
-/// Clones the mount at a path of mountinfo, which contains no symbolic links. The path begins at the calling thread's
-/// root directory.
+/// Clones the mount at a path. The path is from mountinfo, and so contains no symbolic links; it begins at the calling
+/// thread's root directory.
 UniqueFd cloneAt(std::string_view path) {
     const UniqueFd root(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root directory"));
     return kernel::cloneMountBelow(root.get(), pathBelow("/", path).value());
 }
 
-/// Clones a reachable mount without the mounts on it.
+/// Clones a reachable mount without the mounts that lie on it.
 UniqueFd cloneOf(const Mount& mount) {
     const ErrorContext context([&] { return mount.describe(); });
     try {
@@ -55,7 +55,7 @@ UniqueFd cloneOf(const Mount& mount) {
     }
 }
 
-/// Copy of a mount namespace. criu can unmount mounts of the copy to reach the mounts that they cover.
+/// Copy of a mount namespace. In the copy, criu can unmount a mount to reach the mount that it covers.
 class Copy {
 public:
     explicit Copy(const kernel::ProcDir& proc, const MountTree& original) : proc_(proc) {
@@ -64,7 +64,7 @@ public:
         match(original, look());
     }
 
-    /// Clones the wanted mounts without the mounts on them. The result lacks mounts that are covered by locked mounts.
+    /// Clones the wanted mounts without the mounts that lie on them. Omits a mount if a locked mount covers it.
     std::map<int, UniqueFd> open(std::set<int> wanted) {
         std::map<int, UniqueFd> opened;
         for (;;) {
@@ -91,8 +91,8 @@ public:
 private:
     MountTree look() const { return MountTree::fromKernel(mountsHere(proc_), {}); }
 
-    /// Unmounts the mounts `covering` and all mounts on them, as far as paths lead to these mounts. The caller then
-    /// searches again. Returns false if nothing was unmounted.
+    /// Unmounts the mounts `covering` and all mounts that lie on them, as far as paths lead to these mounts. Afterwards
+    /// the caller must search again. Returns false if nothing was unmounted.
     static bool takeOff(const MountTree& now, const MountPaths& paths, std::set<int> covering) {
         std::map<int, unsigned> children;
         for (const Mount& mount : now.all()) {
@@ -119,7 +119,7 @@ private:
         return any;
     }
 
-    /// Finds the original of each mount of the copy, which has the same mount point and device.
+    /// Finds the original of each mount in the copy: it has the same mount point and device.
     void match(const MountTree& original, const MountTree& copy) {
         std::map<std::tuple<int, std::string, std::uint32_t>, int> places;
         for (const Mount& mount : copy.all())
@@ -143,8 +143,9 @@ private:
     std::map<int, int> originals_;
 };
 
-/// Throws Error for deeply stacked mounts. criu uncovers mounts by unmounting one after another, and a user with a user
-/// namespace may stack fs.mount-max mounts (100000 by default). Real trees stay far below this limit.
+/// Throws Error for deeply stacked mounts. criu uncovers mounts by unmounting one after another, which may take long: a
+/// user with a user namespace may stack fs.mount-max mounts (100000 by default). Ordinary trees are far below this
+/// limit.
 void requireDepth(const MountTree& mounts) {
     constexpr unsigned kMostOnEachOther = 128;
     std::map<int, unsigned> depths;
@@ -183,8 +184,8 @@ SeenMounts::SeenMounts(const model::Options& options, FirstProcess first, std::s
             takeOutLocked(space, log);
 }
 
-/// Reads the mounts of a namespace, seen from the root of the namespace, because the root directory of the process may
-/// hide mounts. The thread enters the cgroup namespace of the tree's root, in which cgroup mounts begin at "/". A
+/// Reads the mounts of a namespace as seen from the root of this namespace, because the root directory of the process
+/// may hide mounts. The thread enters the cgroup namespace of the tree's root, in which cgroup mounts begin at "/". A
 /// restore creates all mount namespaces in this cgroup namespace.
 SeenMountSpace SeenMounts::look(const SeenNamespace& seen, const model::Options& options) const {
     SeenMountSpace space;
@@ -255,8 +256,8 @@ std::map<int, UniqueFd> SeenMounts::openIn(const SeenMountSpace& space, std::set
         const MountTree all = MountTree::fromKernel(mountsHere(proc), {});
         return Copy(proc, all).open(hidden);
     };
-    // If the copying process is in another user namespace than the owner of the original, the kernel locks all mounts
-    // of the copy. So a process in the owner makes the copy.
+    // A process in the user namespace that owns the original makes the copy. If the copying process were in another
+    // one, the kernel would lock all mounts of the copy.
     if (const UniqueFd owner = kernel::foreignOwnerUserns(space.fd.get()); owner) {
         const int spaces[] = {owner.get(), space.fd.get()};
         const int needed[] = {proc.fd()};
@@ -277,8 +278,8 @@ kernel::MountTable SeenMounts::criusMounts() const {
     return std::move(*table);
 }
 
-/// Removes mounts that are covered by locked mounts. When another user namespace copies a mount namespace, the kernel
-/// locks all mounts of the copy (lock_mnt_tree() in fs/namespace.c). The tree can't uncover such mounts.
+/// Removes mounts that locked mounts cover, because the tree can't uncover such mounts. The kernel locks all mounts of
+/// a copy when another user namespace makes it (lock_mnt_tree() in fs/namespace.c).
 void SeenMounts::takeOutLocked(SeenMountSpace& space, Log& log) {
     std::set<int> hidden;
     {

@@ -43,13 +43,13 @@ struct SeenMountSpace {
     std::set<int> takeOut(const std::set<int>& unwanted);
 };
 
-/// Mount namespaces of a tree that aren't criu's, with their mounts.
+/// Mount namespaces of a tree, except criu's, with their mounts.
 class SeenMounts {
 public:
     enum class FirstProcess {
-        InItsOwn,  ///< the root's namespace is private, and it is the first one
-        /// The root is in criu's namespace, so all dumped namespaces are non-root namespaces. At the restore, mounts of
-        /// criu's namespace also exist.
+        InItsOwn,  ///< the root's namespace is private, and is the first namespace
+        /// The root is in criu's namespace, so that all dumped namespaces are non-root namespaces. The mounts of criu's
+        /// namespace will exist at the restore, too.
         WithCriu,
     };
 
@@ -61,18 +61,18 @@ public:
     [[nodiscard]] std::vector<SeenMountSpace>& spaces() noexcept { return spaces_; }
     [[nodiscard]] const std::vector<SeenMountSpace>& spaces() const noexcept { return spaces_; }
     [[nodiscard]] std::vector<Mount*> all();
-    /// Returns the root mount of the tree, for which the user passes a directory to the restore. Returns null if the
-    /// root is in criu's namespace.
+    /// Returns the root mount of the tree. The user passes a directory for this mount to the restore. Returns null if
+    /// the root is in criu's namespace.
     [[nodiscard]] const Mount* root() const noexcept { return withCriu() ? nullptr : &spaces_.front().mounts.root(); }
     [[nodiscard]] bool isRoot(const Mount& mount) const noexcept { return &mount == root(); }
     /// Returns true if a mount is on the file system of the tree's root mount.
     [[nodiscard]] bool isOnRoot(const Mount& mount) const noexcept {
         return root() != nullptr && mount.device == root()->device;
     }
-    /// Clones the mounts with these ids. Throws Error for a mount that is covered by a locked mount.
+    /// Clones the mounts with these ids. Throws Error for a mount that a locked mount covers.
     [[nodiscard]] std::map<int, UniqueFd> openAll(const std::set<int>& wanted) const;
     /// Reads criu's mounts in the tree's cgroup namespace. The kernel shows the root of a cgroup mount relative to the
-    /// reader's cgroup namespace, so mount tables can be compared only if both were read in the same one.
+    /// reader's cgroup namespace. So criu can compare mount tables only if it has read them in the same one.
     [[nodiscard]] kernel::MountTable criusMounts() const;
 
 private:

@@ -26,7 +26,7 @@ constexpr std::pair<std::string_view, std::string_view> kOfEveryNamespace[] = {
     {"sit", "sit0"},       {"ipip", "tunl0"},     {"gre", "gre0"},    {"gretap", "gretap0"}, {"erspan", "erspan0"},
     {"ip6tnl", "ip6tnl0"}, {"ip6gre", "ip6gre0"}, {"vti", "ip_vti0"}, {"vti6", "ip6_vti0"},
 };
-/// Queueing disciplines that the kernel chooses by default, so a restore needn't set them.
+/// Queueing disciplines that the kernel chooses by itself, so that a restore needn't set them.
 constexpr std::string_view kUsualQueueing[] = {"", "noop", "noqueue", "pfifo_fast", "fq_codel", "mq"};
 
 template <std::size_t N>

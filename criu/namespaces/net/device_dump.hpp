@@ -15,7 +15,7 @@
 
 namespace criu::namespaces {
 
-/// Function that offers a device to plugins (DUMP_EXT_LINK). It returns false if no plugin takes the device.
+/// Function that offers a device to plugins (DUMP_EXT_LINK). It returns false if no plugin wants to dump the device.
 using ExternalLinks = std::function<bool(const kernel::NetworkLink&)>;
 
 /// Devices of one network namespace. All functions must be called by a thread in that namespace.
@@ -28,8 +28,8 @@ public:
     /// Reads the devices. Throws Error if a device can't be dumped.
     void check();
 
-    /// Returns the messages for netdev.img. `numbers`: namespace ids of other network namespaces; the key is the `nsid`
-    /// by which this namespace refers to one.
+    /// Returns the messages for netdev.img. `numbers`: namespace ids of other network namespaces. The key is the `nsid`
+    /// by which the kernel names such a namespace in this one.
     [[nodiscard]] std::vector<NetDeviceEntry*> entries(const TunDevices& tunDevices,
                                                        const std::map<std::int32_t, std::uint32_t>& numbers,
                                                        Arena& arena) const;

@@ -14,7 +14,7 @@ namespace {
 using kernel::LinkOption;
 using Types = std::span<const std::uint16_t>;
 
-// Options of a bridge that ip-link(8) can set. The group address is missing, because the kernel derives it.
+// Options of a bridge that ip-link(8) can set, except the group address: the kernel derives it.
 constexpr std::uint16_t kBridge[] = {IFLA_BR_FORWARD_DELAY,
                                      IFLA_BR_HELLO_TIME,
                                      IFLA_BR_MAX_AGE,
@@ -46,7 +46,7 @@ constexpr std::uint16_t kBridge[] = {IFLA_BR_FORWARD_DELAY,
                                      IFLA_BR_MCAST_IGMP_VERSION,
                                      IFLA_BR_MCAST_MLD_VERSION,
                                      IFLA_BR_VLAN_STATS_PER_PORT};
-// Options of a bridge port. The state of the port is missing, because the bridge controls it.
+// Options of a bridge port, except the state of the port: the bridge controls it.
 constexpr std::uint16_t kBridgePort[] = {IFLA_BRPORT_PRIORITY,
                                          IFLA_BRPORT_COST,
                                          IFLA_BRPORT_MODE,
@@ -96,7 +96,7 @@ void storeOptions(std::span<const LinkOption> options, std::size_t& count, LinkO
 std::vector<LinkOption> loadOptions(std::size_t count, LinkOptionEntry* const* entries) {
     std::vector<LinkOption> options;
     for (const LinkOptionEntry* const entry : std::span(entries, count)) {
-        constexpr std::size_t kLargest = 4096;  // all valid options are numbers
+        constexpr std::size_t kLargest = 4096;  // no valid option is larger: all of them are numbers
         if (entry->type > UINT16_MAX || entry->value.len > kLargest)
             fail("option {} of a network device, {} bytes, isn't one", entry->type, entry->value.len);
         const auto* const bytes = reinterpret_cast<const std::byte*>(entry->value.data);

@@ -9,7 +9,7 @@
 #include "criu/kernel/net/rtnl_links.hpp"
 #include "images/netdev.hpp"
 
-/// Options of network devices that a restore can set. Read-only options (timers, states) are excluded.
+/// Options of network devices that a restore can set, without read-only options (timers, states).
 namespace criu::namespaces {
 
 /// Returns the options that a restore can set for a device of this kind, such as "bridge". `told`: options that the

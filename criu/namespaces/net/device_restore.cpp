@@ -42,8 +42,8 @@ kernel::NewLink described(const NetDeviceEntry& device, std::string_view kind) {
     return link;
 }
 
-/// Returns the wanted options whose present value differs. A kernel may refuse to set an option that it doesn't
-/// support, even to its present value.
+/// Returns the wanted options whose present value differs. Omits options that have the wanted value, because a kernel
+/// may refuse to set an option that it doesn't support, even to its present value.
 std::vector<kernel::LinkOption> differing(const std::vector<kernel::LinkOption>& wanted,
                                           const std::vector<kernel::LinkOption>& present) {
     std::vector<kernel::LinkOption> differing;
@@ -59,8 +59,8 @@ kernel::LinkOption option(std::uint16_t type, Number value) {
     return {type, {bytes, bytes + sizeof(value)}};
 }
 
-/// Calls `work` again while it fails with the errno value `busy`. The device that criu must replace may still exist,
-/// because the kernel removes a network namespace some time after its last process has ended (cleanup_net()).
+/// Repeats `work` as long as it fails with the errno value `busy`. The device that `work` replaces may still exist: the
+/// kernel removes a network namespace some time after its last process has ended (cleanup_net()).
 template <typename Work>
 void retryWhileDeviceRemains(int busy, Work&& work) {
     constexpr int kTurns = 500;
@@ -76,12 +76,13 @@ void retryWhileDeviceRemains(int busy, Work&& work) {
     }
 }
 
-/// Creates a device that has one end outside of the tree.
+/// Creates a device whose other end is outside of the tree.
 void makeWhenFree(const kernel::NewLink& link) {
     retryWhileDeviceRemains(EEXIST, [&] { makeLink(link); });
 }
 
-/// Throws Error if the device doesn't have its dumped index. Addresses and routes in images refer to devices by index.
+/// Throws Error if the device has another index than in the dump, because addresses and routes in images refer to
+/// devices by index.
 void requireExternal(const NetDeviceEntry& device) {
     const unsigned index = ::if_nametoindex(device.name);
     if (index == device.ifindex)
@@ -270,7 +271,8 @@ void DeviceRestore::makeVeth(std::span<const DevicesOf> all, const DevicesOf& of
         device.has_peer_nsid != 0 ? find(all, device.peer_nsid, device.peer_ifindex, &otherOf) : nullptr;
     if (outer != outerEnds_.end() || other == nullptr || other == &device || other->type != ND_TYPE__VETH ||
         isMade(*other) || movedFrom(*other) != nullptr) {
-        // A joined or external namespace of the tree has its own devices, but may lack the other end of this device.
+        // A namespace that the tree joins, or that is external, has its own devices. But it may lack the other end of
+        // this device.
         const auto existing = std::find_if(all.begin(), all.end(), [&](const DevicesOf& candidate) {
             return device.has_peer_nsid != 0 && candidate.number == device.peer_nsid && candidate.devices.empty();
         });
@@ -361,8 +363,8 @@ void DeviceRestore::startOne(const Device& device, const SettingsRule& rule) con
     kernel::LinkChange change{.flags = entry.flags, .mtu = entry.mtu};
     if (foreign)
         change.address = addressOf(entry);
-    // Two macvlan devices of one lower device can't have the same hardware address, so an old device may still occupy
-    // the address.
+    // Repeats the change, because an old device may still have the hardware address, and the kernel refuses it twice on
+    // one lower device.
     retryWhileDeviceRemains(EADDRINUSE, [&] { kernel::changeLink(entry.ifindex, change); });
     writeDeviceSettings(entry, rule);
 }

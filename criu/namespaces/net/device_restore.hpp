@@ -19,17 +19,17 @@
 
 namespace criu::namespaces {
 
-/// Network namespace, with the devices that a restore creates in it. A namespace that the restore doesn't create has no
-/// devices here.
+/// Network namespace, with the devices that a restore creates in it. If the restore doesn't create the namespace, the
+/// list of devices is empty.
 struct DevicesOf {
     std::uint32_t number = 0;  ///< namespace id
     int network = -1;          ///< descriptor of the network namespace
     std::span<const Record<NetDeviceEntry>> devices;
 };
 
-/// Devices of all network namespaces of a tree. Some devices connect two namespaces of the tree, or one of them with
-/// criu's. All functions must be called by a thread in criu's namespace. If commit() wasn't called, the destructor
-/// reverts the changes there.
+/// Devices of all network namespaces of a tree. Some devices connect two namespaces of the tree, or a namespace of the
+/// tree with criu's. All functions must be called by a thread in criu's namespace. Without commit(), the destructor
+/// reverts the changes in criu's namespace.
 class DeviceRestore {
 public:
     DeviceRestore(const model::Options& options, Log& log);
@@ -40,11 +40,11 @@ public:
     /// Throws Error if criu can't create a device on this machine. Doesn't use DevicesOf::network.
     void check(std::span<const DevicesOf> all) const;
 
-    /// Creates all devices, which are all down. `all` and the objects to which it refers must exist until start()
+    /// Creates all devices, in the state down. `all` and the objects to which it refers must exist until start()
     /// returns.
     void make(std::span<const DevicesOf> all);
 
-    /// Sets options and masters of the devices, and brings them up. Packets may arrive from then on.
+    /// Sets options and masters of the devices, and then brings the devices up. Packets may arrive from then on.
     void start(const SettingsRule& rule);
 
     /// Makes changes outside of the tree permanent. Called when the restore has succeeded.
@@ -81,7 +81,7 @@ private:
     std::map<std::string, Outer, std::less<>> outerEnds_;  ///< outer ends; the key is the name of a veth device
     /// Names of parents; the key is the name of a macvlan device.
     std::map<std::string, std::string, std::less<>> parents_;
-    /// Names of devices in criu's namespace that criu moves into the tree; the key is the new name of the device.
+    /// Names of devices in criu's namespace that criu moves into the tree; the key is the name in the tree.
     std::map<std::string, std::string, std::less<>> moved_;
     UniqueFd home_;  ///< descriptor of criu's network namespace; set by make()
     std::set<const NetDeviceEntry*> making_;

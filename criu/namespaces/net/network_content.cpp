@@ -39,7 +39,7 @@ ImageKind rulesOf(int family) {
     return family == AF_INET ? ImageKind::Iptables : ImageKind::Ip6tables;
 }
 
-/// Images that ip(8) restores, with the netlink message type that each may contain.
+/// Image that ip(8) restores, with the only netlink message type that it may contain.
 struct SavedByIp {
     ImageKind kind;
     const char* object;
@@ -50,8 +50,8 @@ constexpr SavedByIp kSavedByIp[] = {{ImageKind::Ifaddr, "addr", RTM_NEWADDR},
                                     {ImageKind::Route6, "route", RTM_NEWROUTE},
                                     {ImageKind::Rule, "rule", RTM_NEWRULE}};
 
-/// Returns the input of a program from an image, or an empty text without this image. Checks the content at each read,
-/// because another user may be able to change images.
+/// Reads the input for a program from an image. Returns an empty text if the image doesn't exist. Checks the content at
+/// each read, because another user may be able to change images.
 std::string inputFrom(const ImageDir& images, ImageKind kind, std::uint32_t number) {
     std::string content = contentOf(images, kind, number);
     if (content.empty())
@@ -142,8 +142,8 @@ void NetworkContent::finish(const ImageDir& images) const {
             return;
         const std::string ip = ipProgram();
         if (kind == ImageKind::Rule) {
-            // Removes the default rules of a new namespace first, or they would exist twice. `rule flush` keeps the
-            // rule of table local.
+            // Removes the default rules of the new namespace first, because otherwise these rules would exist twice.
+            // `rule flush` keeps the rule of table local.
             kernel::runProgram(ip, {"rule", "flush"}, {});
             kernel::runProgram(ip, {"rule", "delete", "table", "local"}, {});
         }

@@ -15,7 +15,7 @@ namespace criu::namespaces {
 /// Content of one network namespace in the images, except the devices.
 class NetworkContent {
 public:
-    /// Reads the images of a namespace. `number`: namespace id. `empty`: true for --empty-ns, with which only tracked
+    /// Reads the images of a namespace. `number`: namespace id. `empty`: true with --empty-ns; then only tracked
     /// connections are restored. Throws Error if the content can't be restored on this machine.
     NetworkContent(const ImageDir& images, std::uint32_t number, bool empty);
 
@@ -23,7 +23,7 @@ public:
     /// Returns the name of the namespace if it was external at the dump, or null.
     [[nodiscard]] const char* externalName() const noexcept;
     [[nodiscard]] const std::vector<Record<NetDeviceEntry>>& devices() const noexcept { return devices_; }
-    /// Returns the namespace ids of the network namespaces to which this one refers, each with its `nsid`.
+    /// Returns the namespace ids of the network namespaces to which this namespace refers, each with its `nsid`.
     [[nodiscard]] std::vector<std::pair<std::uint32_t, std::int32_t>> ids() const;
 
     // Functions for a thread in the namespace, in the order of their calls. Devices are created after begin(), and
@@ -31,8 +31,8 @@ public:
 
     /// Sets sysctls and the `nsid`s of other namespaces. `descriptorOf` returns a descriptor for a namespace id.
     void begin(const SettingsRule& rule, const std::function<int(std::uint32_t)>& descriptorOf) const;
-    /// Restores packet filter rules. Must precede everything that sends packets, because the rules contain the network
-    /// lock of the dump.
+    /// Restores packet filter rules. These contain the network lock of the dump, so this must precede everything that
+    /// sends packets.
     void restoreFilters(const ImageDir& images) const;
     /// Restores addresses, routes, routing rules, neighbours and tracked connections.
     void finish(const ImageDir& images) const;

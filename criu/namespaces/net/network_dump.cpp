@@ -26,7 +26,8 @@ bool hasIpv6() {
 
 /// Returns true if a program has used the legacy kernel interface of iptables in this namespace.
 bool hasLegacyRules(int family) {
-    // Reads /proc of the calling thread, because other threads may be in other network namespaces.
+    // Reads /proc of the calling thread, not of the process, because other threads may be in different network
+    // namespaces.
     const auto names = kernel::ProcDir()
                            .self()
                            .thread(::gettid())
@@ -34,7 +35,7 @@ bool hasLegacyRules(int family) {
     return names && !names->empty();
 }
 
-/// Throws Error for IPv6 routing rules, because ip(8) saves only IPv4 rules. Accepts the default rules of a new
+/// Throws Error for IPv6 routing rules, because ip(8) stores only IPv4 rules. Accepts the default rules of a new
 /// namespace (tables local and main).
 void refuseRules6() {
     constexpr std::uint32_t kMain = 32766;

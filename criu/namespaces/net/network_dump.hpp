@@ -39,11 +39,12 @@ public:
     /// Throws Error for devices that can't be dumped, and for content whose program isn't installed.
     void check();
 
-    /// Reads the packet filter rules before criu adds a network lock to them. write() then writes these rules.
+    /// Reads the packet filter rules. Call it before criu adds a network lock to them; write() then writes the rules
+    /// without the lock.
     void readFilters();
 
     /// Writes the images. All processes in the namespace must be frozen. `numbers`: namespace ids of the tree's network
-    /// namespaces; the key is the `nsid` by which this namespace refers to one.
+    /// namespaces. The key is the `nsid` by which the kernel names such a namespace in this one.
     void write(const ImageDir& images, const TunDevices& tunDevices,
                const std::map<std::int32_t, std::uint32_t>& numbers) const;
 

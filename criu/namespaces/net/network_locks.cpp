@@ -6,7 +6,8 @@ namespace {
 
 using kernel::NamespaceKind;
 
-/// Calls `release` in the namespace. If criu can't enter the namespace, it has ended together with its lock.
+/// Calls `release` in the namespace. If criu can't enter the namespace, the namespace has ended together with its lock,
+/// so does nothing.
 template <typename Release>
 void releaseIn(int network, Release&& release) noexcept {
     try {

@@ -12,8 +12,8 @@
 
 namespace criu::namespaces {
 
-/// Network locks of the tree's namespaces during a restore. The destructor removes the locks that this restore has set,
-/// each in its namespace. A lock that the dump has left stays if the restore fails.
+/// Network locks of the tree's namespaces during a restore. The destructor removes each lock that this restore has set,
+/// in the lock's namespace. If the restore fails, a lock that the dump has left stays.
 class NetworkLocks {
 public:
     /// `root`: lock of the root's namespace. `name`: name for the locks of other namespaces.
@@ -29,7 +29,7 @@ public:
     void lockRoot(int network);
     void lockOther(int network);
 
-    /// Unlocks all namespaces except the root's; the owner of `root` unlocks that one. Any thread may call it.
+    /// Unlocks all namespaces except the root's, which the owner of `root` unlocks. Any thread may call it.
     void unlockOthers();
 
 private:

@@ -18,9 +18,9 @@ namespace {
 
 using kernel::NamespaceKind;
 
-/// Dump of network namespaces. Of criu's own namespace, it dumps only the tree's sockets. If the root has a private
-/// namespace, the calling thread is in this namespace while the object lives, because it reads sockets and changes
-/// packet filter rules there.
+/// Dump of network namespaces. In criu's own namespace, it dumps only the tree's sockets. If the root has a private
+/// namespace, the calling thread is in it while the object exists: it reads sockets and changes packet filter rules
+/// there.
 class NetworkNamespaceDump final : public NamespaceDump {
 public:
     explicit NetworkNamespaceDump(const DumpInputs& with)
@@ -67,8 +67,8 @@ public:
     }
 
     void lock() override {
-        // In criu's namespace, other code locks each connection separately, because external processes use the
-        // namespace.
+        // Locks only private namespaces here. In criu's namespace, other code locks each connection separately, because
+        // external processes use the namespace.
         if (isOwn()) {
             scriptsLocked_ = true;
             inputs().scriptsLock();
@@ -106,8 +106,8 @@ private:
                 "{} is in another network namespace than the root of the tree, which is in that of criu, and CRIU 4.2 "
                 "can't restore that",
                 process.describe());
-        // The process that creates network namespaces must enter criu's namespace again. A process in a private user
-        // namespace lacks the capabilities for this.
+        // The process that creates a network namespace must return to criu's namespace afterwards. In a private user
+        // namespace, it would lack the capabilities for this.
         if (inputs().nsContext.ids.isOwnNamespace())
             fail(
                 "{} is in another network namespace than the root of the tree, which is in that of criu, but in a user "
@@ -120,13 +120,13 @@ private:
             visit_->inOriginalNamespace([&] { inputs().scriptsUnlock(); });
     }
 
-    // Set only if the root has a private namespace. It is declared before the objects that unlock the network in this
-    // namespace.
+    // Set only if the root has a private namespace. Declared before the objects that unlock the network in this
+    // namespace, so that it is destroyed after them.
     std::optional<kernel::NamespaceVisit> visit_;
     sockets::NetworkLock rootLock_;
     NetworksDump networks_;
     std::map<HostPid, std::uint32_t> numbers_;  ///< namespace ids; the key is the process
-    bool several_ = false;                      ///< true if a process isn't in the root's namespace
+    bool several_ = false;                      ///< true if a process is in another namespace than the root
     bool scriptsLocked_ = false;                ///< true if action scripts were notified of the network lock
 };
 

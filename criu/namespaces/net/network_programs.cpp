@@ -23,7 +23,7 @@ std::string legacyIptables(int family, std::string_view verb) {
     std::string path = kernel::findProgram(fmt::format("{}-legacy-{}", base, verb));
     if (!path.empty())
         return path;
-    // If only one variant of iptables is installed, it has no suffix, and may be the legacy variant.
+    // If only one variant of iptables is installed, its name has no suffix. It may be the legacy variant.
     path = kernel::findProgram(fmt::format("{}-{}", base, verb));
     if (!path.empty() && kernel::runProgram(path, {"--version"}, {}).find("nf_tables") == std::string::npos)
         return path;

@@ -29,7 +29,7 @@ using kernel::NamespaceKind;
 
 constexpr std::string_view kMade = "made";
 
-/// Scope in which a restored process is in another network namespace.
+/// Scope in which a restored process is in a network namespace that isn't its own.
 class SocketVisit {
 public:
     SocketVisit(int network, const MoveFd& move) : home_(move(kernel::openOwnNamespace(NamespaceKind::Net))) {
@@ -52,15 +52,16 @@ public:
     void prepare(kernel::FdStore& store, const Inherited& inherited) override;
     [[nodiscard]] std::uint64_t birthFlags(const model::Task& task) const override;
 
-    /// Creates all new namespaces except the root's, so that they belong to the user namespace of the first process.
+    /// Creates all new namespaces except the root's. Runs in the first process, so that its user namespace owns them.
     void begin() override;
-    /// Waits for the end of begin() in the first process, and opens the new namespaces.
+    /// Waits until begin() has returned in the first process, and opens the new namespaces.
     void firstCreated(const kernel::ProcPid& first) override;
     void fill(const kernel::ProcPid& first) override;
     void close() override;
 
     void enterFirst(const FirstProcess& first) override;
-    /// Enters the network namespace of the process. Called after all its files are open, each in its own namespace.
+    /// Enters the network namespace of the process. Called after all its files are open, because each file is opened in
+    /// its own namespace.
     void complete(const model::Task& task) const override;
     void completeThread(const model::Task& task) const override;
 
@@ -95,7 +96,7 @@ private:
     void announce(std::string_view text);
     void inEachNew(const std::function<void(const NetworkContent&)>& work) const;
     void lockOthers();
-    /// Runs `work` in the root's private namespace, to which the dump applied the namespace lock.
+    /// Runs `work` in the root's private namespace. The dump has applied the namespace lock to this namespace.
     void inside(const Work& work) const;
 
     const ImageDir& images_;
@@ -108,12 +109,13 @@ private:
     UniqueFd home_;  ///< descriptor of criu's namespace; set only if the root was in it
     /// Descriptor of the namespace that complete() entered in this process; -1 if it entered none.
     mutable int entered_ = -1;
-    /// Namespace id of the network namespace that this process is in. It is the root's until complete() changes it.
+    /// Namespace id of the network namespace in which this process is. At first this is the root's namespace;
+    /// complete() changes it.
     mutable std::uint32_t current_ = 0;
     std::vector<Space> spaces_;  ///< namespaces; the root's is the first, except if it is criu's
     DeviceRestore devices_;
-    NetworkLocks locks_;  ///< must be destroyed before the descriptors in spaces_
-    /// Write end of a pipe, to which the first process writes the result of begin(); unset if begin() creates nothing.
+    NetworkLocks locks_;  ///< destroyed before the descriptors in spaces_, because it needs them to unlock
+    /// Write end of a pipe. The first process writes the result of begin() to it. Unset if begin() creates nothing.
     UniqueFd announcement_;
     UniqueFd heard_;  ///< read end of this pipe, which the coordinator reads
 };
@@ -130,8 +132,8 @@ NetworkRestore::NetworkRestore(const RestoreInputs& inputs, std::uint32_t number
       locks_(lock, std::move(lockName), inputs.log) {
     if (const auto& ids = inputs.tree.root().ids; ids)
         current_ = ofRoot_ = numberOf(**ids, NamespaceKind::Net).value_or(0);
-    // The process that creates network namespaces must enter criu's namespace again. A process in a private user
-    // namespace lacks the capabilities for this.
+    // The process that creates a network namespace must return to criu's namespace afterwards. In a private user
+    // namespace, it would lack the capabilities for this.
     if (!wasOwn() && !others.empty() && (joins() || inputs.nsContext.ids.isOwnNamespace()))
         fail(
             "processes were in a network namespace (number {}) other than that of criu, where the root was, which "
@@ -159,8 +161,8 @@ NetworkRestore::NetworkRestore(const RestoreInputs& inputs, std::uint32_t number
     };
 }
 
-/// Adds the wanted namespaces, and all namespaces to which these refer. A namespace refers to another one by an `nsid`
-/// (RTM_NEWNSID), to which veth and tunnel devices may lead.
+/// Adds the wanted namespaces, and all namespaces to which these refer. A namespace has an `nsid` (RTM_NEWNSID) for
+/// another one, for instance because a veth or tunnel device leads to it.
 void NetworkRestore::addKnown(std::set<std::uint32_t> wanted) {
     const auto addKnownBy = [&](const Space& space) {
         if (space.content)
@@ -305,8 +307,8 @@ void NetworkRestore::inEachNew(const std::function<void(const NetworkContent&)>&
         }
 }
 
-/// Locks non-root namespaces before packets can arrive. In images, packet filter rules contain only the lock of the
-/// root's namespace.
+/// Locks non-root namespaces before packets can arrive. The packet filter rules of the images lock only the root's
+/// namespace.
 void NetworkRestore::lockOthers() {
     for (std::size_t i = firstOther(); i < spaces_.size(); ++i) {
         const kernel::NamespaceVisit visit(spaces_[i].fd.get(), NamespaceKind::Net);
@@ -373,7 +375,7 @@ void NetworkRestore::inside(const Work& work) const {
 }
 
 /// Returns the namespace ids of non-root namespaces of processes and files. Throws Error if a file is in such a
-/// namespace and the tree had no private network namespace.
+/// namespace although the tree had no private network namespace.
 std::set<std::uint32_t> otherNetworks(const RestoreInputs& inputs, const KindNsIds& numbers) {
     std::set<std::uint32_t> others(numbers.others.begin(), numbers.others.end());
     const auto& ids = inputs.tree.root().ids;

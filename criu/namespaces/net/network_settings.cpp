@@ -113,7 +113,8 @@ struct SettingsPlace {
     }
 };
 
-/// Returns the value of a setting. Returns nullopt if the kernel lacks the setting, or for a secret that was never set.
+/// Returns the value of a setting. Returns nullopt if the kernel lacks the setting, or if the setting is a secret that
+/// was never set.
 std::optional<std::string> readSetting(const std::string& path) {
     try {
         std::string value = kernel::ProcDir().readFile(path);
@@ -198,7 +199,7 @@ void writeAll(const SettingsPlace& place, Settings entries, const SettingsRule& 
     for (std::size_t i = 0; i < count; ++i)
         if (names[i] != kRedirects)
             one(i);
-    // accept_redirects is written last, because a write to `forwarding` changes it.
+    // Writes accept_redirects last, because a write to `forwarding` changes it.
     for (std::size_t i = 0; i < count; ++i)
         if (names[i] == kRedirects)
             one(i);

@@ -24,11 +24,11 @@ struct SettingsRule {
     Log& log;
 };
 
-/// Sets the values of a device that differ. Must follow writeNetworkSettings(), which also changes devices. Throws
-/// Error.
+/// Sets those values of a device that differ. Must follow writeNetworkSettings(), because that function also changes
+/// devices. Throws Error.
 void writeDeviceSettings(const NetDeviceEntry& device, const SettingsRule& rule);
 
-/// Sets the values of the namespace that differ. Throws Error.
+/// Sets those values of the namespace that differ. Throws Error.
 void writeNetworkSettings(const NetnsEntry& network, const SettingsRule& rule);
 
 }  // namespace criu::namespaces

@@ -77,8 +77,8 @@ NetworkRule NetworksDump::ruleOf(std::uint64_t inode) const {
     for (const model::External& external : options_.externals)
         if (external.type == model::ExternalType::Net && external.id == std::to_string(inode))
             rule.externalName = external.value;
-    // Container runtimes always pass --empty-ns. The name of an external namespace takes precedence, because such a
-    // namespace isn't dumped.
+    // Container runtimes always pass --empty-ns. If the namespace also has an external name, the name decides, because
+    // an external namespace isn't dumped.
     rule.empty = rule.empty && !rule.externalName;
     return rule;
 }
@@ -185,8 +185,8 @@ std::uint32_t NetworksDump::ofNamespaceFile(const files::OpenFd& file) {
 
 void NetworksDump::lockOne(Space& space) {
     space.lock = std::make_unique<sockets::NetworkLock>(rootLock_.method(), runId_, log_);
-    // Reads the rules before the lock is added to them. CRIU 4.2 wouldn't remove this lock in a restore, so images
-    // must not contain it.
+    // Reads the rules before criu adds the lock to them, so that images don't contain the lock: CRIU 4.2 wouldn't
+    // remove it in a restore.
     inside(space, [&] {
         space.dump->readFilters();
         space.lock->lockNamespace();

@@ -38,15 +38,15 @@ class NetworkLock;
 
 namespace criu::namespaces {
 
-/// Network namespaces of a tree during a dump: the root's namespace, in which the working threads are, and namespaces
-/// of other processes, sockets and descriptors. Each namespace is checked, locked and written. If the root is in criu's
-/// namespace, this namespace is neither locked nor written.
+/// Network namespaces of a tree during a dump: the root's namespace, and namespaces of other processes, sockets and
+/// descriptors. The working threads of criu are in the root's namespace. This class checks, locks and writes each
+/// namespace. If the root is in criu's namespace, it neither locks nor writes this namespace.
 class NetworksDump {
 public:
     /// `lock`: network lock of the root's namespace.
     NetworksDump(const model::Options& options, sockets::NetworkLock& lock, std::string runId, ExternalLinks links,
                  ImageNsIds& numbers, StopRequest& stop, Log& log);
-    /// Unlocks all namespaces except the root's, if release() hasn't left them locked.
+    /// Unlocks all namespaces except the root's, unless release() has left them locked.
     ~NetworksDump();
     NetworksDump(const NetworksDump&) = delete;
     NetworksDump& operator=(const NetworksDump&) = delete;
@@ -60,16 +60,16 @@ public:
     std::uint32_t ofProcess(const kernel::ProcPid& process);
     /// Returns the network lock of the root's namespace. It locks single connections if the namespace isn't private.
     [[nodiscard]] sockets::NetworkLock& rootLock() noexcept { return rootLock_; }
-    /// Returns the tun devices to which descriptors of the tree are attached.
+    /// Returns the tun devices to which processes of the tree have attached descriptors.
     [[nodiscard]] TunDevices& tunDevices() noexcept { return tunDevices_; }
-    /// Locks all namespaces, and later each namespace that criu finds. Locks the root's namespace only if it is
-    /// private.
+    /// Locks all namespaces that criu has found; after this call, also locks each namespace when criu finds it. Locks
+    /// the root's namespace only if it is private.
     void lock();
     /// Makes all locks permanent. Called directly before criu kills the tree. Throws Error.
     void prepareKill();
 
     /// ofSocket() returns the namespace id for a socket or tun descriptor, ofNamespaceFile() for a descriptor of a
-    /// namespace. Any thread may call them. Throw Error if the namespace can't be dumped.
+    /// namespace. Any thread may call them. They throw Error if the namespace can't be dumped.
     std::uint32_t ofSocket(const files::OpenFd& file);
     std::uint32_t ofNamespaceFile(const files::OpenFd& file);
 
@@ -79,7 +79,7 @@ public:
     /// Writes the images of all namespaces.
     void write(const ImageDir& images);
 
-    /// Ends the dump. Unlocks all namespaces except the root's, or leaves all locked for the restore.
+    /// Ends the dump. Unlocks all namespaces except the root's; with `stayLocked`, leaves all locked for the restore.
     void release(bool stayLocked) noexcept;
 
 private:
@@ -93,8 +93,8 @@ private:
     };
 
     const Space& of(UniqueFd network, const std::function<std::string()>& whose, bool ofProcess = false);
-    /// Throws Error for external sharing of a namespace that no process of the tree is in, and to which only sockets or
-    /// descriptors of the tree refer. A restore would create a copy of the namespace.
+    /// Throws Error if an external process uses a namespace in which no process of the tree is. Only sockets or
+    /// descriptors of the tree refer to this namespace, and a restore would give them a copy of it.
     void requireNoExternalSharing(std::uint64_t inode) const;
     Space& add(UniqueFd network, std::uint64_t inode);
     [[nodiscard]] NetworkRule ruleOf(std::uint64_t inode) const;

@@ -26,7 +26,7 @@ bool isAmong(const std::string_view (&list)[N], std::string_view text) {
     return std::find(std::begin(list), std::end(list), text) != std::end(list);
 }
 
-/// Throws Error for control characters. The programs never write them, and may parse them differently than criu.
+/// Throws Error for control characters: the programs never write them, and may parse them in another way than criu.
 void requireText(std::string_view text, const char* what) {
     if (std::any_of(text.begin(), text.end(), [](char c) {
             return (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == '\x7f';
@@ -39,8 +39,8 @@ struct Word {
     bool open = false;  ///< true if a quotation mark isn't closed
 };
 
-/// Splits a line into words as iptables-restore does. A quotation mark may be anywhere. Between quotation marks, a
-/// backslash escapes the next character.
+/// Splits a line into words in the same way as iptables-restore. A quotation mark may be anywhere. Between quotation
+/// marks, a backslash escapes the next character.
 std::vector<Word> wordsOf(std::string_view line) {
     std::vector<Word> words;
     bool quoted = false;
@@ -76,7 +76,7 @@ constexpr std::string_view kWithValue[] = {"-A", "-s", "-d", "-i", "-o", "-p", "
 /// Options whose value may be any text.
 constexpr std::string_view kTextOptions[] = {"--comment",     "--log-prefix", "--nflog-prefix",
                                              "--ulog-prefix", "--string",     "--hex-string"};
-/// Options of iptables that are refused in rules. getopt_long(3) also accepts abbreviations of them.
+/// Options of iptables that criu refuses in rules. getopt_long(3) also accepts their abbreviations.
 constexpr std::string_view kForbidden[] = {"--modprobe", "--table", "--match", "--jump", "--goto"};
 
 void requireOption(const std::string& word) {
@@ -102,8 +102,8 @@ void requireRule(std::string_view line) {
         fail("\"{}\" is no rule", line);
     if (words.back().open)
         fail("\"{}\" has an open quotation mark", line);
-    // An option of an extension may have the next word as its value. The word after this value may then look like a
-    // value, but be an option.
+    // True if the previous word is an option of an extension: the present word may then be its value, even if it looks
+    // like an option.
     bool perhapsValue = false;
     for (; at < words.size(); ++at) {
         const std::string& word = words[at].text;
@@ -113,7 +113,7 @@ void requireRule(std::string_view line) {
         if (isAmong(kWithValue, word) && (value.empty() || value.starts_with('-')))
             fail("a rule's option {} has no value", word);
         if (isAmong(kTextOptions, word) && !perhapsValue) {
-            ++at;  // skips the value, which may begin with '-'
+            ++at;  // skips the value, because it may begin with '-'
             continue;
         }
         if ((word == "-m" || word == "-j" || word == "-g") && value.find('/') != std::string_view::npos)
@@ -196,7 +196,8 @@ void requireNftablesRuleset(std::string_view saved) {
         } else if (c == '\\' || c == '$') {
             fail("nftables rules have a {}", c);
         } else if (isLetter(c) || c == '_') {
-            // The lexer of nft takes the longest word that begins at a position.
+            // Finds the end of the word in the same way as the lexer of nft, which takes the longest word that begins
+            // at a position.
             const auto* const end = std::find_if_not(saved.begin() + at, saved.end(), [](char next) {
                 return isLetter(next) || isDigit(next) || next == '_' || next == '-' || next == '.' || next == '/';
             });

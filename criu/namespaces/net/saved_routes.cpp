@@ -13,7 +13,8 @@
 namespace criu::namespaces {
 namespace {
 
-/// Flags of routes by which the kernel reports a device without carrier. The kernel refuses these flags in a new route.
+/// Flags of routes by which the kernel reports that a device has no carrier. The kernel refuses a new route with these
+/// flags.
 constexpr unsigned kState = RTNH_F_DEAD | RTNH_F_LINKDOWN;
 
 void forgetState(char* hops, std::size_t left) {

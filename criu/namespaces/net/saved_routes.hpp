@@ -6,9 +6,9 @@
 
 namespace criu::namespaces {
 
-/// Returns the output of `ip route save` (a magic number, and then netlink messages) in a form that can be restored.
-/// Routes to local addresses are removed, because the kernel adds them with the addresses, and IPv6 routes would exist
-/// twice. Flags of devices without carrier are cleared. Throws Error if the output is truncated.
+/// Changes the output of `ip route save` (a magic number, then netlink messages) into a form that can be restored.
+/// Removes routes to local addresses: the kernel adds them with the addresses, so that IPv6 routes would exist twice.
+/// Clears flags of devices without carrier. Throws Error if the output is truncated.
 [[nodiscard]] std::string cleanedRoutes(std::string_view saved);
 
 }  // namespace criu::namespaces

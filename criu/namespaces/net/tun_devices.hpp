@@ -14,19 +14,19 @@
 
 namespace criu::namespaces {
 
-/// Tun and tap devices of the tree's network namespaces. The kernel shows some settings only by descriptors, so the
-/// dump of descriptors stores them here. The devices are dumped after all files.
+/// Tun and tap devices of the tree's network namespaces. The kernel shows some settings of a device only by a
+/// descriptor, so the dump of descriptors stores them here. The devices are dumped after all files.
 class TunDevices {
 public:
     /// Records that the images contain the devices of the network namespace with this namespace id.
     void setCarried(std::uint32_t network) { carried_.insert(network); }
     [[nodiscard]] bool carried(std::uint32_t network) const { return carried_.contains(network); }
 
-    /// Stores the settings of a device, which come from a descriptor that is attached to it.
+    /// Stores the settings of a device. They come from a descriptor that a process has attached to the device.
     void note(std::uint32_t network, const kernel::TunAttachment& attachment, const kernel::TunSettings& settings);
 
-    /// Fills the tun fields of a device. A device without a descriptor in the tree must be persistent; criu temporarily
-    /// attaches a descriptor to it. Throws Error.
+    /// Fills the tun fields of a device. If the tree has no descriptor of the device, the device must be persistent,
+    /// and criu attaches a descriptor for a moment. Throws Error.
     void fill(std::uint32_t network, const kernel::NetworkLink& link, NetDeviceEntry& device, Arena& arena) const;
 
 private:

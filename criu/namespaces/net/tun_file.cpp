@@ -57,7 +57,8 @@ public:
             const TunLinkEntry& tun = *device_->tun;
             kernel::attachTun(fd.get(), device_->name, tun.flags);
             kernel::writeTunSettings(fd.get(), {tun.vnethdr, tun.sndbuf, tun.vnet_le != 0, false});
-            // restoreTunDevice() has made the device persistent until a descriptor is attached.
+            // Reverts a temporary setting: restoreTunDevice() has made the device persistent until a descriptor is
+            // attached.
             if ((tun.flags & IFF_PERSIST) == 0)
                 kernel::setTunPersistent(fd.get(), false);
             if (entry_.detached != 0)

@@ -17,8 +17,8 @@ namespace criu::namespaces {
 /// Returns true if a descriptor refers to /dev/net/tun.
 [[nodiscard]] bool isTunDescriptor(const files::OpenFd& file);
 
-/// Create the halves of the fd kind for /dev/net/tun. A descriptor may be unattached, attached to a device of the tree,
-/// or have a detached queue.
+/// Create the dump half and the restore half of the fd kind for /dev/net/tun. A descriptor may be unattached, attached
+/// to a device of the tree, or have a detached queue.
 std::unique_ptr<files::FileKindDump> makeTunFileDump(files::PathDump& paths, TunDevices& devices);
 std::unique_ptr<files::FileKindRestore> makeTunFileRestore();
 

@@ -36,8 +36,8 @@ bool isSame(const kernel::ProcPid& process, const char* link) {
            ::fstatat(kernel::ProcDir().self().fd(), link, &own, 0) == 0 && Inode::of(theirs) == Inode::of(own);
 }
 
-/// Returns true for a criu restore that criu-ns started as the first process, with this process' root directory. A
-/// container in which criu restores a tree has another root directory.
+/// Returns true for the criu restore that criu-ns has started as the first process of a pid namespace. It has the same
+/// root directory as this criu. A container in which criu restores a tree has a different root directory.
 bool isRestore(const kernel::ProcPid& process) {
     return isSame(process, "exe") && isSame(process, "root");
 }

@@ -29,7 +29,7 @@ std::string relative(const std::string& path) {
     return path.substr(std::min(path.find_first_not_of('/'), path.size()));
 }
 
-/// Returns true if a proc mount is replaced separately, and not together with the mount on which it lies.
+/// Returns true if criu must replace a proc mount by itself. It needn't if the mount on which it lies is also replaced.
 bool isOutermost(const MountTree& tree, const Mount& mount) {
     const Mount* const parent = tree.find(mount.parentId);
     return mount.pidsOf && (parent == nullptr || !parent->pidsOf);
@@ -65,13 +65,14 @@ void requireExchangeableIn(const MountTree& tree, const std::set<std::pair<std::
     }
 }
 
-/// Mount that is private until end(), so that changes of it don't reach its peers.
+/// Scope in which a mount is private, so that changes of the mount don't reach its peers.
 class PropagationOffScope {
 public:
     explicit PropagationOffScope(UniqueFd mount) : mount_(std::move(mount)), peer_(kernel::cloneMount(mount_.get())) {
         kernel::setPropagation(mount_.get(), MS_PRIVATE);
     }
-    /// Joins the peer group again. The clone `peer_` has kept the group alive.
+    /// Makes the mount join its peer group again. The kernel has kept the group, because the clone `peer_` stayed in
+    /// it.
     void end() const { kernel::joinPropagation(peer_.get(), mount_.get()); }
 
 private:
@@ -79,7 +80,7 @@ private:
     UniqueFd peer_;
 };
 
-/// Makes shared mounts private on which a mount is replaced, and the root mount.
+/// Makes the root mount private, and each shared mount on which criu replaces a mount.
 std::vector<PropagationOffScope> turnPropagationOff(const MountTree& tree, int root) {
     std::set<const Mount*> all;
     for (const Mount& mount : tree.all())
@@ -112,7 +113,8 @@ bool isDirectory(int fd) {
     return S_ISDIR(stat.st_mode);
 }
 
-/// Translates the option gid= to outer ids, as the kernel expects for the mounting process. Removes `seclabel`.
+/// Translates the option gid= to an outer id, because the kernel expects an id of the mounting process. Removes
+/// `seclabel`.
 std::string outerOptions(std::string_view options, const model::IdMap& ids) {
     std::string out;
     while (!options.empty()) {
@@ -182,8 +184,8 @@ void NestedProcs::exchange(std::span<const ParkedProcess> processes, const model
     }
     for (const auto& [tree, space] : spaces)
         kernel::runInMountNamespace(space.get(), [this, at = tree] { exchangeIn(*at); });
-    // A mount gets its master before other mounts can join its peer group. The master may be in another namespace, so
-    // share() runs until no mount is added.
+    // Repeats until a pass adds no mount. A mount must get its master before other mounts can join its peer group, and
+    // the master may be in another namespace.
     for (std::size_t before = shared_.size() + 1; before != shared_.size();) {
         before = shared_.size();
         for (const auto& [tree, space] : spaces)
@@ -216,8 +218,8 @@ void NestedProcs::makeSystems(std::span<const ParkedProcess> processes, const mo
     }
 }
 
-/// Clones the new mounts from the new file systems. Before Linux 6.15 the kernel clones only mounts of the caller's
-/// namespace (__do_loopback() in fs/namespace.c).
+/// Clones the new mounts from the new file systems. Clones them here, because before Linux 6.15 the kernel clones only
+/// mounts of the caller's namespace (__do_loopback() in fs/namespace.c).
 void NestedProcs::makeMounts(int staging) {
     for (const auto& [device, whole] : made_) {
         const std::string name = fmt::format("system-{}", device);
@@ -235,7 +237,8 @@ void NestedProcs::makeMounts(int staging) {
 void NestedProcs::exchangeIn(const MountTree& tree) {
     const UniqueFd root = openRootDirectory();
     const std::vector<PropagationOffScope> quiet = turnPropagationOff(tree, root.get());
-    // The mount staging covers the root. Paths from the descriptor `root` lead below the mount staging.
+    // The mount staging covers the root. Paths that begin at the descriptor `root` lead to the mounts below the
+    // staging.
     const UniqueFd staging = kernel::mountFileSystem({"tmpfs", "criu", "mode=700", 0, {}});
     kernel::attachMount(staging.get(), root.get());
     makeMounts(staging.get());
@@ -249,8 +252,8 @@ void NestedProcs::exchangeIn(const MountTree& tree) {
         mount.end();
 }
 
-/// Replaces one mount. Mounts can be moved only to an attached mount, so the new mount is in the mount staging until
-/// its final mount point is free.
+/// Replaces one mount. move_mount(2) accepts only an attached mount as the target. So the new mount is attached in the
+/// mount staging until its final mount point is free.
 void NestedProcs::exchangeOne(const MountTree& tree, const Mount& mount, int root, int staging) {
     const std::string path = relative(mount.mountPoint);
     const int fresh = fds_.at(mount.id).get();
@@ -268,7 +271,7 @@ void NestedProcs::exchangeOne(const MountTree& tree, const Mount& mount, int roo
 /// Moves the mounts on `from` to the new mount. `old`: descriptor of `from`.
 void NestedProcs::takeOver(const MountTree& tree, const Mount& from, int old) {
     const int fresh = fds_.at(from.id).get();
-    // The kernel moves no mounts away from a shared mount (do_move_mount() in fs/namespace.c).
+    // The kernel doesn't move a mount that lies on a shared mount (do_move_mount() in fs/namespace.c).
     kernel::setPropagation(old, MS_PRIVATE);
     for (const Mount& child : tree.all()) {
         if (child.parentId != from.id || &child == &from)
@@ -286,14 +289,14 @@ void NestedProcs::takeOver(const MountTree& tree, const Mount& from, int old) {
     kernel::setMountFlags(fresh, from.flags);
 }
 
-/// Restores peer groups and masters of mounts whose masters are restored.
+/// Restores peer groups and masters. Handles only mounts whose masters are already restored.
 void NestedProcs::share(const MountTree& tree) {
     std::vector<const Mount*> mounts;
     for (const Mount& mount : tree.all())
         if (mount.pidsOf && !shared_.contains(mount.id))
             mounts.push_back(&mount);
-    // Mounts with shorter roots come first. A mount can only join the group of a mount that shows all that it shows
-    // (do_set_group() in fs/namespace.c).
+    // Mounts with shorter roots come first: a mount can only join the group of a mount that shows all that it shows
+    // itself (do_set_group() in fs/namespace.c).
     std::stable_sort(mounts.begin(), mounts.end(),
                      [](const Mount* one, const Mount* other) { return one->root.size() < other->root.size(); });
     for (const Mount* const mount : mounts) {

@@ -18,8 +18,8 @@ class NestedPids;
 
 namespace criu::namespaces {
 
-/// Returns true if a path in a proc file system is the directory of a process or lies in one. The content of such a
-/// path depends on the pid namespace.
+/// Returns true if a path in a proc file system is the directory of a process or lies below one. Its content depends on
+/// the pid namespace.
 [[nodiscard]] bool isOfProcess(std::string_view path);
 
 /// Throws Error if criu can't replace a proc mount of a nested pid namespace (Mount::pidsOf). `trees`: mounts of all
@@ -27,15 +27,16 @@ namespace criu::namespaces {
 void requireExchangeable(std::span<const MountTree* const> trees);
 
 /// Mounts of proc file systems that show nested pid namespaces. A proc file system shows the pid namespace of the
-/// mounting process (proc_init_fs_context() in fs/proc/root.c). The first process of the tree mounts proc file systems
-/// of its own namespace, because nested pid namespaces don't exist yet. At the end, criu replaces these mounts.
+/// mounting process (proc_init_fs_context() in fs/proc/root.c). Nested pid namespaces don't exist yet when the first
+/// process of the tree mounts proc file systems. So all of these show the pid namespace of the first process. At the
+/// end, criu replaces these mounts.
 class NestedProcs {
 public:
     /// Throws Error for inconsistent images. Both arguments must outlive this object.
     NestedProcs(const MountImages& mounts, const model::NestedPids& nested);
 
-    /// Replaces the mounts. Runs in the coordinator while all processes are frozen. `ids` translates gids of the tree.
-    /// Throws Error.
+    /// Replaces the mounts. Runs in the coordinator while all processes are frozen. `ids`: id map for gids in mount
+    /// options. Throws Error.
     void exchange(std::span<const ParkedProcess> processes, const model::IdMap& ids);
 
 private:
@@ -50,8 +51,9 @@ private:
     std::map<std::uint32_t, const Mount*> systems_;  ///< mounts of whole file systems; the key is the device number
     std::map<std::uint32_t, UniqueFd> made_;  ///< new file systems that aren't attached; the key is the device number
     std::map<int, UniqueFd> fds_;             ///< new mounts; the key is the mount id
-    std::map<int, int> leaders_;              ///< id of the mount whose peer group others join; the key is the group
-    std::set<int> shared_;                    ///< ids of mounts that have their peers and masters
+    /// Id of the mount by which other mounts join a peer group; the key is the group.
+    std::map<int, int> leaders_;
+    std::set<int> shared_;  ///< ids of mounts that have their peers and masters
 };
 
 }  // namespace criu::namespaces

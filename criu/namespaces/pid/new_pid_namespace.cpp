@@ -37,8 +37,8 @@ struct Report {
     char text[2048] = {};
 };
 
-/// Forks a namespace init, and returns in both processes. It calls clone3(2) directly, because fork(3) of libc would
-/// wait for locks of other threads.
+/// Forks a namespace init, and returns in both processes. Calls clone3(2) directly, because fork(3) of libc would wait
+/// for locks of other threads.
 pid_t createInit(bool copiesMounts) {
     clone_args args{};
     args.flags = CLONE_NEWPID | (copiesMounts ? CLONE_NEWNS : 0);
@@ -46,8 +46,8 @@ pid_t createInit(bool copiesMounts) {
     return sys(static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof(args))), "create a pid namespace");
 }
 
-/// Drops all capabilities of the namespace init except CAP_KILL, which it needs to forward signals to a root process of
-/// any user.
+/// Drops all capabilities of the namespace init except CAP_KILL. It needs CAP_KILL to forward signals to a root process
+/// of any user.
 void keepCapKill() {
     __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
     __user_cap_data_struct rights[_LINUX_CAPABILITY_U32S_3]{};
@@ -131,8 +131,7 @@ private:
         ::_exit(1);
     }
 
-    /// Waits for the report of the namespace init. Returns the host pid of the root, which is the only child of the
-    /// init.
+    /// Waits for the report of the namespace init. Returns the host pid of the root, which is the init's only child.
     [[nodiscard]] HostPid awaitRoot(pid_t init) const {
         Report report;
         ssize_t got = 0;

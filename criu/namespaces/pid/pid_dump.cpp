@@ -59,8 +59,8 @@ public:
     }
 
 private:
-    /// Returns true if CRIU 4.2 can't restore the tree. CRIU 4.2 needs one pid namespace for all processes and their
-    /// children.
+    /// Returns true if only this criu can restore the tree: CRIU 4.2 requires one pid namespace for all processes and
+    /// their children.
     [[nodiscard]] bool isExtended() const { return !further_.empty() || !childrenIn_.empty(); }
 
     [[nodiscard]] std::uint32_t numberOfSpace(std::uint32_t inode) const {
@@ -87,7 +87,7 @@ private:
         writeEntry(outputs, numberOfSpace(space.id), entry);
     }
 
-    /// Returns NAME of --external pid[INODE]:NAME for the root's pid namespace, which may then contain external
+    /// Returns NAME of --external pid[INODE]:NAME for the root's pid namespace; such a namespace may contain external
     /// processes. Returns null if the user has named no external pid namespace.
     [[nodiscard]] const std::string* externalName() const {
         const std::string inode = fmt::to_string(inputs().tree.root().ids.of(kind()).value_or(0));
@@ -97,8 +97,9 @@ private:
         return nullptr;
     }
 
-    /// Throws Error if a process has another pid namespace for children that can't be restored. The restored process
-    /// calls setns(2) or unshare(2) itself. Afterwards it can't create threads (copy_process() in kernel/fork.c).
+    /// Throws Error if a process has another pid namespace for children and a restore can't set it. The restored
+    /// process calls setns(2) or unshare(2) itself, and can't create threads afterwards (copy_process() in
+    /// kernel/fork.c).
     void requireChildren(const SeenProcess& process) const {
         const auto space = process.ids.pidForChildren;
         if (inputs().options.compat)
@@ -113,8 +114,8 @@ private:
                 process.describe());
     }
 
-    /// Throws Error if the root isn't the first process of its pid namespace. A restore creates the namespace together
-    /// with its first process, and both end together.
+    /// Throws Error if the root isn't the first process of its pid namespace, because a pid namespace begins and ends
+    /// with its first process.
     void requireFirst() const {
         const SeenTree& tree = inputs().tree;
         if (tree.root().treePid == TreePid(1))
@@ -142,8 +143,8 @@ private:
         }
     }
 
-    /// Returns true if a process is in a pid namespace of the tree and would end with it. If criu may not inspect the
-    /// process, any pid namespace below criu's counts.
+    /// Returns true if a process is in a pid namespace of the tree, and so would end with this namespace. If criu may
+    /// not inspect the process, any pid namespace below criu's counts as one of the tree.
     [[nodiscard]] bool isInside(const kernel::ProcDir& proc, pid_t pid, bool whole) const {
         try {
             const kernel::ProcPid process = proc.open(pid);
@@ -176,8 +177,8 @@ private:
         }
     }
 
-    /// Inodes of pid namespaces for children that aren't the process' own; unset if no process has been in the
-    /// namespace. The key is the process.
+    /// Pid namespaces for children, by inode. Contains only processes with another pid namespace for children than
+    /// their own; the key is the process. Unset if no process has been in the namespace yet.
     std::unordered_map<HostPid, std::optional<std::uint32_t>> childrenIn_;
 };
 

@@ -27,7 +27,7 @@
 namespace criu::namespaces {
 namespace {
 
-/// Restore of nested pid namespaces. Each is created together with its first process.
+/// Restore of nested pid namespaces. Each is created together with its first process, by clone3(2).
 class NestedPidRestore : public NamespaceRestore {
 public:
     explicit NestedPidRestore(const model::ProcessTree& tree) : nested_(tree.nested()) {
@@ -50,8 +50,8 @@ public:
         return nested_.isFirst(task.pid) ? CLONE_NEWPID : 0;
     }
 
-    /// Sets the pid namespace for children. The process has created all threads and children before, because the kernel
-    /// refuses this afterwards.
+    /// Sets the pid namespace for children. Called after the process has created all threads and children, because it
+    /// couldn't do so afterwards.
     void complete(const model::Task& task) const override {
         const auto number = numberForChildren(task);
         if (!number)
@@ -66,14 +66,15 @@ public:
 
 private:
     /// Returns the namespace id of the pid namespace for children. Returns 0 if no process has been in this namespace,
-    /// and nullopt if it is the process' own.
+    /// and nullopt if the process has none other than its own.
     static std::optional<std::uint32_t> numberForChildren(const model::Task& task) {
         if (!task.ids || (**task.ids).has_pid_for_children_ns_id == 0)
             return std::nullopt;
         return (**task.ids).pid_for_children_ns_id;
     }
 
-    /// Returns the pid of a namespace's first process as `task` sees it, or 0 if `task` can't see it.
+    /// Returns the pid of a namespace's first process in the pid namespace of `task`. Returns 0 if the first process
+    /// isn't visible there.
     [[nodiscard]] pid_t firstBelow(const model::Task& task, std::uint32_t number) const {
         const model::NestedPids::Space* const space = nested_.find(number);
         const TreePid first = space != nullptr ? model::NestedPids::firstOf(*space) : TreePid();
@@ -96,7 +97,8 @@ public:
 class GivenPidRestore final : public NestedPidRestore {
 public:
     GivenPidRestore(const model::ProcessTree& tree, std::string name) : NestedPidRestore(tree), name_(std::move(name)) {
-        // A failed restore kills processes by pid namespace and pid (engine/restore/birth/restored_pids).
+        // Refuses nested namespaces, because a failed restore kills processes by pid namespace and pid
+        // (engine/restore/birth/restored_pids).
         if (!tree.nested().empty())
             fail("a tree that has pid namespaces can't be restored in an external one yet");
     }
@@ -117,7 +119,8 @@ public:
         home_ = store.inherit(kernel::FdKey::Namespace, kernel::openOwnNamespace(kernel::NamespaceKind::Pid));
     }
 
-    /// Creates the first process in the external pid namespace. setns(2) changes only the pid namespace for children.
+    /// Creates the first process in the external pid namespace. The coordinator itself stays outside: setns(2) changes
+    /// only its pid namespace for children.
     HostPid createFirstProcess(const std::function<HostPid()>& create) override {
         sys(::setns(given_.get(), CLONE_NEWPID), "have children in the pid namespace {}", name_);
         const ReturnToOwnPidNs home{home_.get()};

@@ -32,8 +32,8 @@ Timespec toImage(const kernel::ClockTime& time) {
 }
 
 /// Writes the clocks that time namespaces shift (time_namespaces(7)): monotonic and boot time, as processes see them.
-/// Clocks of a restored tree continue from these values.
-/// `number`: namespace id, or 0 for a tree in criu's namespace. `offsets`: offsets of the namespace; unset for criu's.
+/// In a restored tree, clocks continue from these values. `number`: namespace id, or 0 for a tree in criu's namespace.
+/// `offsets`: offsets of the namespace; unset for criu's.
 void writeClocks(const ImageDir& images, std::uint32_t number, const std::optional<kernel::TimeOffsets>& offsets) {
     kernel::ClockTime monotonic = kernel::ClockTime::of(CLOCK_MONOTONIC);
     kernel::ClockTime boottime = kernel::ClockTime::of(CLOCK_BOOTTIME);
@@ -52,8 +52,8 @@ void writeClocks(const ImageDir& images, std::uint32_t number, const std::option
     image.finish();
 }
 
-/// Reads the clock offsets of a time namespace by a new child process in it. Only a process with one thread can enter a
-/// time namespace.
+/// Reads the clock offsets of a time namespace. Uses a new child process in the namespace, because only a process with
+/// one thread can enter a time namespace.
 kernel::TimeOffsets offsetsWithin(int space) {
     const auto opened = kernel::openInNamespaces(std::span(&space, 1), {}, [] {
         const std::string text = kernel::ProcDir().self().readFile("timens_offsets");
@@ -69,9 +69,9 @@ kernel::TimeOffsets offsetsWithin(int space) {
     return kernel::parseTimeOffsets(text);
 }
 
-/// Dump of time namespaces, of which a tree may have several. unshare(2) creates a time namespace only for the children
-/// of the caller, which stays in its own. A restore must do the same: the dumped creator creates the namespace again,
-/// and must be an ancestor of its members.
+/// Dump of time namespaces; a tree may have several. unshare(2) creates a time namespace only for the children of the
+/// caller; the caller stays in its own. A restore does the same in the process that created the namespace. So this
+/// process must be an ancestor of all processes in the namespace.
 class TimeDump final : public NonRootNsKindDump {
 public:
     explicit TimeDump(const DumpInputs& with)
@@ -96,7 +96,7 @@ public:
             }
     }
 
-    /// Writes the clocks. It also does this for a tree in criu's namespace, because restored clocks continue from the
+    /// Writes the clocks. Also writes them for a tree in criu's namespace, because restored clocks continue from the
     /// dump.
     void write(const DumpOutputs& outputs) override {
         const SeenProcess& root = inputs().tree.root();
@@ -125,8 +125,8 @@ private:
             further_.add(*space, process);
     }
 
-    /// Throws Error if a process is in a namespace of makers_, and the process that created it isn't an ancestor.
-    /// `known`: all processes.
+    /// Throws Error if a process is in a namespace of makers_, and the creator of this namespace isn't an ancestor of
+    /// the process. `known`: all processes.
     void requireCreator(const SeenProcess& process,
                         const std::unordered_map<HostPid, const SeenProcess*>& known) const {
         const auto maker = makers_.find(process.ids.of(kind()).value_or(0));
@@ -141,7 +141,9 @@ private:
             process.describe(), maker->second->describe());
     }
 
-    /// Returns the clock offsets of a time namespace. /proc/PID/timens_offsets shows the time namespace for children.
+    /// Returns the clock offsets of a time namespace. Reads /proc/PID/timens_offsets of a process whose time namespace
+    /// for children this is, because the file shows that namespace. Without such a process, queries from within the
+    /// namespace.
     [[nodiscard]] kernel::TimeOffsets offsetsOf(std::uint32_t inode, const SeenProcess& member) const {
         for (const SeenProcess& process : inputs().tree.processes)
             if (process.ids.timeForChildren == inode)

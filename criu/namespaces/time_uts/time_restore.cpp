@@ -44,8 +44,8 @@ public:
         boottime_ = fromImage(*entry->boottime);
     }
 
-    /// Sets the clocks of the time namespace for children, which has the offsets of the caller's time namespace.
-    /// Returns a descriptor of it.
+    /// Sets the clocks of the calling process' time namespace for children, and returns a descriptor of this namespace.
+    /// Before, its offsets are those of the caller's own time namespace.
     [[nodiscard]] UniqueFd give() const {
         const kernel::ProcPid self = kernel::ProcDir().self();
         const TimeOffsets before = kernel::readTimeOffsets(self);
@@ -61,7 +61,7 @@ private:
     ClockTime boottime_;
 };
 
-/// Restore of time namespaces. It creates them by unshare(2) and enters them by setns(2), for which a process must have
+/// Restore of time namespaces. Creates them by unshare(2) and enters them by setns(2); for both, a process must have
 /// only one thread. clone(2) has no flag for them, because CLONE_NEWTIME lies in the bits of the exit signal (CSIGNAL).
 class TimeRestore final : public NamespaceRestore {
 public:
@@ -84,7 +84,7 @@ public:
 
     void enterFirst(const FirstProcess& /*first*/) override {
         const int made = ::unshare(CLONE_NEWTIME);
-        if (made < 0 && !needed_) {  // not permitted, or the limit is reached, or the kernel is too old
+        if (made < 0 && !needed_) {  // the kernel doesn't permit it, has reached its limit, or is too old
             log_.warn("No right to make a time namespace: monotonic clocks don't go on from where they were");
             return;
         }

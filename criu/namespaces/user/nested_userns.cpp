@@ -34,9 +34,9 @@
 namespace criu::namespaces {
 namespace {
 
-/// Message of the process that owns a new user namespace, sent to its creator with a descriptor of the namespace.
+/// Message of the process that owns a new user namespace to its creator. A descriptor of the namespace comes with it.
 struct Answer {
-    pid_t self = 0;  ///< pid of the owner process in /proc; 0 if it failed
+    pid_t self = 0;  ///< pid of the owner process in /proc; 0 if the process failed
     std::array<char, 252> problem{};
 };
 
@@ -54,21 +54,21 @@ pid_t numberInProc() {
     return number;
 }
 
-/// Makes this process not dumpable, so that others can't trace it. The owner of a user namespace has all capabilities
-/// in it, including CAP_SYS_PTRACE. To trace a process that isn't dumpable, a process needs capabilities in the user
-/// namespace in which the program was started (__ptrace_may_access() in kernel/ptrace.c). The kernel resets the flag
-/// when credentials change.
+/// Makes this process not dumpable, so that no process in the new user namespace can trace it. The owner of a user
+/// namespace has all capabilities in it, including CAP_SYS_PTRACE. But to trace a process that isn't dumpable, a
+/// process needs capabilities in the user namespace in which the program was started (__ptrace_may_access() in
+/// kernel/ptrace.c). Must follow each change of credentials, because the kernel resets the flag then.
 void clearOwnDumpable() {
     sys(::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "keep others from tracing a process that makes a user namespace");
 }
 
-/// Creates a user namespace, which belongs to the uid of its creator. The uid and gid of the creator must have a
-/// mapping in the parent namespace (create_user_ns() in kernel/user_namespace.c).
+/// Creates a user namespace. It belongs to the uid of its creator. The uid and gid of the creator must have a mapping
+/// in the parent namespace (create_user_ns() in kernel/user_namespace.c).
 UniqueFd makeAsOwner(std::uint32_t owner, std::uint32_t group, int above) {
     clearOwnDumpable();
     if (above >= 0)
         sys(::setns(above, CLONE_NEWUSER), "enter the user namespace above");
-    // Keeps the capabilities, because a map of uid 0 needs CAP_SETFCAP (Linux 5.12).
+    // Keeps the capabilities when the uid changes, because a map of uid 0 needs CAP_SETFCAP (Linux 5.12).
     sys(::prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP), "keep capabilities");
     sys(::syscall(SYS_setresgid, group, group, group), "become group {}", group);
     sys(::syscall(SYS_setresuid, owner, owner, owner), "become user {}", owner);
@@ -80,7 +80,7 @@ UniqueFd makeAsOwner(std::uint32_t owner, std::uint32_t group, int above) {
 
 /// Runs in the process that creates a user namespace. The process ends when its creator closes the channel or ends.
 [[noreturn]] void runUsernsOwner(std::uint32_t owner, std::uint32_t group, int above, int channel) {
-    const NoOuterContexts reported;  // the creator adds the contexts to the message
+    const NoOuterContexts reported;  // the creator adds its error contexts to the message
     Answer answer;
     UniqueFd made;
     try {
@@ -107,7 +107,8 @@ void writeMaps(const kernel::ProcPid& owner, const model::IdMap& ids) {
         owner.write("gid_map", groups);
 }
 
-/// Writes the id maps by a process in the parent namespace (map_write() in kernel/user_namespace.c).
+/// Writes the id maps from a process in the parent namespace, because the kernel requires this (map_write() in
+/// kernel/user_namespace.c).
 void writeMapsWithin(int above, pid_t owner, const model::IdMap& ids) {
     const int spaces[] = {above};
     (void)kernel::openInNamespaces(spaces, {}, [&] {
@@ -125,8 +126,8 @@ NestedUserns::NestedUserns(const ImageDir& images, const std::vector<std::uint32
                            const model::ProcessTree& tree) {
     for (const std::uint32_t number : numbers)
         add(images, number);
-    // setns(2) refuses a process with several threads. A process that shares its descriptor table can't close its own
-    // copies of descriptors.
+    // Refuses processes with several threads, because setns(2) does. Refuses a shared descriptor table, because such a
+    // process can't close its own copies of descriptors.
     for (const auto& task : tree.tasks) {
         if (!task->alive() || spaceOf(*task) == nullptr)
             continue;
@@ -137,7 +138,7 @@ NestedUserns::NestedUserns(const ImageDir& images, const std::vector<std::uint32
     }
 }
 
-/// Adds a namespace. Its parents are added first; a parent may have no member process.
+/// Adds a namespace. Adds its parents first, because a parent may have no process in it.
 void NestedUserns::add(const ImageDir& images, std::uint32_t number) {
     std::vector<Space> chain;
     for (std::uint32_t next = number; next != 0 && find(next) == nullptr; next = chain.back().place.parent) {
@@ -183,7 +184,7 @@ void NestedUserns::make(const Space& space, const model::IdMap& ofTree) const {
     }
     there.reset();
     Answer answer;
-    // Another user owns the process, and may have stopped it.
+    // Waits with a time limit: another user owns the process, and may have stopped it.
     kernel::ReceivedMessage received;
     if (kernel::waitForHelper(here.get(), child))
         received = kernel::receiveMessage(here.get(), bytesOf(answer));

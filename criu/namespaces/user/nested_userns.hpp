@@ -23,13 +23,13 @@ struct Task;
 
 namespace criu::namespaces {
 
-/// Nested user namespaces of a restore (user_namespaces(7)). A process enters its user namespace at its privilege drop,
-/// because it loses criu's capabilities then. Namespaces that belong to a nested user namespace are created by a
-/// process in it.
+/// Nested user namespaces of a restore (user_namespaces(7)). A process enters its user namespace only at its privilege
+/// drop, because it loses criu's capabilities then. If a nested user namespace owns a namespace of another kind, a
+/// process in it creates that namespace.
 class NestedUserns {
 public:
-    /// `numbers`: namespace ids of the processes' user namespaces. Throws Error, also for a process that couldn't enter
-    /// its namespace.
+    /// `numbers`: namespace ids of the processes' user namespaces. Throws Error, for instance for a process that
+    /// couldn't enter its namespace.
     NestedUserns(const ImageDir& images, const std::vector<std::uint32_t>& numbers, const model::ProcessTree& tree);
 
     /// Uses an existing namespace for a namespace id. `space`: descriptor, which the caller must keep open until
@@ -43,12 +43,12 @@ public:
     [[nodiscard]] std::size_t descriptors() const noexcept { return spaces_.size(); }
     /// Reserves descriptor numbers for make(). Runs in the coordinator.
     void prepare(kernel::FdStore& store);
-    /// Creates the namespaces. Runs in the first process, when it is in the parent user namespace with criu's uids and
-    /// criu's /proc. `above`: id map of the parent user namespace.
+    /// Creates the namespaces. Runs in the first process, when this process is in the parent user namespace with criu's
+    /// uids and criu's /proc. `above`: id map of the parent user namespace.
     void make(const model::IdMap& above) const;
 
-    /// Returns the user namespace that a process enters, or null if it stays in the tree's. All restored processes have
-    /// the descriptor.
+    /// Returns the user namespace that a process enters; null if the process stays in the tree's. All restored
+    /// processes have the descriptor.
     [[nodiscard]] const UniqueFd* of(const model::Task& task) const;
     /// Returns the nested user namespace that owns a namespace of another kind, or null if none does. `number`:
     /// namespace id.

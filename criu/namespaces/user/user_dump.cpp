@@ -29,8 +29,8 @@
 namespace criu::namespaces {
 namespace {
 
-/// Returns true for kinds of namespaces that a restore creates in the nested user namespace that owns them. A restore
-/// creates namespaces of other kinds for the tree's user namespace. For these, the owner matters only to processes with
+/// Returns true for kinds of namespaces that a restore creates in the nested user namespace that owns them. Namespaces
+/// of other kinds are created for the tree's user namespace, because their owner matters only to processes with
 /// capabilities in it.
 bool isMadeByOwner(kernel::NamespaceKind kind) {
     using kernel::NamespaceKind;
@@ -38,7 +38,7 @@ bool isMadeByOwner(kernel::NamespaceKind kind) {
            kind == NamespaceKind::Net;
 }
 
-/// Reads a file of /proc with the credentials with which it was opened.
+/// Reads a file of /proc. The kernel checks the credentials with which the file was opened.
 std::string textOf(int file, std::string_view name) {
     std::string text;
     std::array<char, 4096> part{};
@@ -50,7 +50,7 @@ std::string textOf(int file, std::string_view name) {
     }
 }
 
-/// Reads the id maps of a namespace without members, with outer ids of the calling process' namespace.
+/// Reads the id maps of a namespace that no process is in. The outer ids are ids of the calling process' namespace.
 model::IdMap idsWithin(int users) {
     constexpr const char* kFiles[] = {"uid_map", "gid_map", "setgroups"};
     const int spaces[] = {users};
@@ -64,9 +64,9 @@ model::IdMap idsWithin(int users) {
     return {model::parseIdMap(text(0)), model::parseIdMap(text(1)), text(2).starts_with("deny")};
 }
 
-/// Dump of user namespaces. A restore creates the tree in its private user namespace if the tree also has a private pid
-/// namespace, or else in criu's. Only root of the user namespace that owns a pid namespace can choose pids. Processes
-/// may be in nested user namespaces.
+/// Dump of user namespaces. A restore creates the tree in its private user namespace only if the tree also has a
+/// private pid namespace; else in criu's. The reason is that only root of the user namespace that owns a pid namespace
+/// can choose pids. Processes may be in nested user namespaces.
 class UserDump final : public NamespaceDump {
 public:
     explicit UserDump(const DumpInputs& with)
@@ -124,7 +124,7 @@ private:
         /// Id map with outer ids of criu's namespace; place() translates these to ids of the parent.
         model::IdMap ids;
         model::UserNsPosition place;  ///< parent and owner; write() adds the namespaces that it owns
-        /// Namespaces that it owns: the kind, and a process in the namespace.
+        /// Namespaces that the user namespace owns: the kind, and a process in the namespace.
         std::vector<std::pair<kernel::NamespaceKind, HostPid>> owned;
     };
 
@@ -140,7 +140,8 @@ private:
                             {}});
     }
 
-    /// Adds a user namespace without members that is the owner of another namespace, or the parent of a user namespace.
+    /// Adds a user namespace that no process is in, but that owns another namespace or is the parent of a user
+    /// namespace.
     Further& addEmpty(UniqueFd fd, const std::string& name) {
         if (inodeAbove(fd.get(), name) != usersOfTree())
             fail(
@@ -192,7 +193,7 @@ private:
         space.ids = space.ids.seenFrom(above);
     }
 
-    /// Returns the id map of a namespace with outer ids of criu's namespace.
+    /// Returns the id map of a namespace. The outer ids are ids of criu's namespace.
     [[nodiscard]] const model::IdMap& originalIds(const Further& space) const {
         const auto found = original_.find(space.inode);
         return found != original_.end() ? found->second : space.ids;
@@ -206,7 +207,7 @@ private:
 
     [[nodiscard]] bool isFurther(std::optional<std::uint32_t> inode) const { return inode && find(*inode) != nullptr; }
 
-    /// Finds namespaces of a process that nested user namespaces own.
+    /// Finds those namespaces of a process that nested user namespaces own.
     void noteOwned(const SeenProcess& process) {
         for (const kernel::NamespaceKind other : kNsIdOrder) {
             const auto inode = process.ids.of(other);
@@ -242,8 +243,8 @@ private:
         }
     }
 
-    /// Logs a warning that root of the tree's user namespace gets capabilities over a restored namespace. No process of
-    /// the dumped tree had these capabilities.
+    /// Warns that root of the tree's user namespace will have capabilities over a restored namespace, although no
+    /// process of the dumped tree had them.
     void noteAbove(const SeenProcess& process, kernel::NamespaceKind other) const {
         if (ownPids_)
             inputs().log.warn(
@@ -279,15 +280,16 @@ private:
         owner.owned.emplace_back(other, process.pid);
     }
 
-    /// Throws Error if a process couldn't enter its nested user namespace. A process enters this namespace last, and
-    /// setns(2) needs a process with one thread.
+    /// Throws Error if a process couldn't enter its nested user namespace. A process enters it last, and setns(2)
+    /// requires a process with one thread.
     void requireMembers() const {
         if (further_.empty())
             return;
         for (const SeenProcess& process : inputs().tree.processes) {
             if (!isFurther(process.ids.of(kind())))
                 continue;
-            // Before it enters its user namespace, a process itself creates an empty pid namespace for children.
+            // Accepts an empty pid namespace for children, because the process creates it before it enters its user
+            // namespace.
             if (!process.ids.pidForChildren ||
                 process.ids.timeForChildren != process.ids.of(kernel::NamespaceKind::Time))
                 fail(
@@ -330,7 +332,7 @@ private:
     NonRootNsDump others_;
     bool ownPids_ = false;  ///< true if the tree is restored in a private user namespace
     std::vector<Further> further_;
-    /// Id maps with outer ids of criu's namespace; the key is the inode.
+    /// Id maps whose outer ids are ids of criu's namespace; the key is the inode of the user namespace.
     std::map<std::uint32_t, model::IdMap> original_;
     std::set<std::uint32_t> seen_;  ///< inodes of namespaces that noteOwned() has examined
 };

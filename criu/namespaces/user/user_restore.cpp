@@ -71,16 +71,16 @@ public:
         NestedUsernsRestore::prepare(store, inherited);
     }
 
-    /// clone(2) creates the user namespace before the other requested namespaces, so these belong to it.
+    /// clone(2) creates the user namespace first, so that it owns the other requested namespaces.
     [[nodiscard]] std::uint64_t birthFlags(const model::Task& task) const override {
         return task.parent == nullptr ? CLONE_NEWUSER : 0;
     }
 
-    /// Does nothing. The new user namespace has no id map yet, so build() creates the nested ones.
+    /// Does nothing here, because the new user namespace has no id map yet. build() creates the nested ones.
     void begin() override {}
 
-    /// Writes the id maps from the parent user namespace. Only a process with capabilities in the parent namespace can
-    /// write a map of several ids. Each map can be written only once.
+    /// Writes the id maps from the parent user namespace: only a process with capabilities there can write a map of
+    /// several ids. Each map can be written only once.
     void firstCreated(const kernel::ProcPid& first) override {
         first.write("uid_map", nsContext_.ids.uidText());
         if (nsContext_.ids.deniesSetgroups())
@@ -92,7 +92,8 @@ public:
 
     /// Becomes root of the tree's user namespace, so that root owns all new objects.
     void build() override {
-        // Creates the nested namespaces as outer root, which owns the /proc files of processes that aren't dumpable.
+        // Creates the nested namespaces as outer root, because outer root owns the /proc files of processes that aren't
+        // dumpable.
         makeFurther();
         // Changes to the root directory, because root of the user namespace may lack permission for criu's directory.
         sys(::chdir("/"), "enter the root directory");
@@ -105,7 +106,7 @@ private:
     kernel::Usernsd usernsd_;
 };
 
-/// Throws Error if --join-ns can't replace the root's user namespace. It can replace only a user namespace that
+/// Throws Error if --join-ns can't replace the root's user namespace. The option can replace only a user namespace that
 /// processes enter at their privilege drop.
 void requireJoinable(const KindNsIds& numbers, std::uint32_t ofRoot, const JoinedNamespaces& joined) {
     if (numbers.own != 0)
@@ -117,7 +118,7 @@ void requireJoinable(const KindNsIds& numbers, std::uint32_t ofRoot, const Joine
         fail("--join-ns user: the tree was in the user namespace of criu, and can't be put into another one");
     struct stat wanted {};
     sys(::fstat(joined.descriptor(NamespaceKind::User), &wanted), "look at the user namespace to be joined");
-    // setns(2) would refuse criu's namespace only at the end of the restore.
+    // Refuses criu's namespace early, because setns(2) would refuse it only at the end of the restore.
     if (wanted.st_ino == kernel::readNamespaceId(kernel::ProcDir().self(), NamespaceKind::User))
         fail("--join-ns user: that is the user namespace of criu, which the kernel doesn't let criu enter again");
 }

@@ -13,7 +13,7 @@
 namespace criu::amdgpu {
 namespace {
 
-constexpr const char* kRocm = "/opt/rocm";  // folder where AMD's packages install ROCm
+constexpr const char* kRocm = "/opt/rocm";  // folder into which AMD's packages install ROCm
 
 std::string firstLineOf(const std::string& path) {
     std::string line;
@@ -45,7 +45,7 @@ DriverIdentity runningDriver(Kernel& kernel, const Topology& topology) {
     sys(::uname(&system), "ask for the kernel's version");
     found.kernel = system.release;
     found.rocm = firstLineOf(fmt::format("{}/.info/version", kRocm));
-    // Only AMD's driver has a module version (MODULE_VERSION in amdgpu_drv.c of DKMS 6.x).
+    // Only AMD's driver (DKMS) has a module version (MODULE_VERSION in amdgpu_drv.c of DKMS 6.x).
     for (const Node* const gpu : topology.gpus())
         if (gpu->hasRenderNode() && found.driver.empty())
             found.driver = firstLineOf(

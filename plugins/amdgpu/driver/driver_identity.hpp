@@ -15,10 +15,12 @@ class Arena;
 
 namespace criu::amdgpu {
 
-/// The compute driver of a machine. Its private data has a layout of its own: AMD's driver (DKMS) has longer records of
-/// buffers than that of Linux, with the same version number (kfd_criu_bo_priv_data of kfd_priv.h).
+/// Versions of a machine's compute driver. AMD's driver (DKMS) and the driver of Linux have different layouts of
+/// private data: AMD's records of buffers are longer. Both layouts have the same version number (kfd_criu_bo_priv_data
+/// of kfd_priv.h).
 struct DriverIdentity {
-    std::string driver;  ///< module version of AMD's driver (DKMS); empty for the driver of Linux, which has none
+    /// Module version of AMD's driver (DKMS); empty for the driver of Linux, which has no module version.
+    std::string driver;
     std::uint32_t interface = 0;  ///< N of the interface version 1.N
     std::string kernel;
     std::string rocm;  ///< ROCm's version; empty if unknown
@@ -27,14 +29,14 @@ struct DriverIdentity {
     [[nodiscard]] std::string describe() const;
 };
 
-/// Reads the identity of the running driver. `topology` names a GPU's render node.
+/// Reads the versions of the running driver. `topology` names a render node for the query.
 [[nodiscard]] DriverIdentity runningDriver(Kernel& kernel, const Topology& topology);
-/// Returns the driver that an image names; nothing for images of CRIU 4.2, which name none.
+/// Returns the driver that an image names; nullopt for images of CRIU 4.2, which name no driver.
 [[nodiscard]] std::optional<DriverIdentity> driverOf(const CriuKfd& image);
 void writeDriver(const DriverIdentity& driver, CriuKfd& image, Arena& arena);
 
-/// Returns a sentence with each property that differs, such as "the images' interface is 1.18, here it is 1.14"; empty
-/// if none does.
+/// Returns a sentence with each property that differs, such as "the images' interface is 1.18, here it is 1.14".
+/// Returns an empty text if no property differs.
 [[nodiscard]] std::string differences(const DriverIdentity& images, const DriverIdentity& here);
 
 /// Throws Error unless the running driver has the layout of the images' private data.

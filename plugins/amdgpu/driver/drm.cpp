@@ -9,13 +9,14 @@
 namespace criu::amdgpu {
 namespace {
 
-/// Number of entries in the first call of a list. If the kernel has more, the second call has as many as it returned.
+/// Number of entries in the first call that lists buffers or contexts. If the kernel has more entries, it returns their
+/// number, and the second call has room for all.
 constexpr std::uint32_t kFirstRoom = 8;
 constexpr std::uint32_t kMostRoom = 1U << 22;
 constexpr int kMaxRounds = 10;
 
-// GPU addresses have a hole, like processor addresses. GEM_VA needs the whole address, but lists lack the bits above
-// the hole (AMDGPU_GMC_HOLE_MASK of Linux).
+// GPU addresses have a hole, like processor addresses. The bits above the hole are set in all addresses above it.
+// GEM_VA needs these bits, but the kernel's lists lack them (AMDGPU_GMC_HOLE_MASK of Linux).
 constexpr std::uint64_t kHole = 0x0000800000000000;
 constexpr std::uint64_t kAboveHole = 0xffff000000000000;
 
@@ -36,8 +37,8 @@ bool Drm::canList() const {
     return tryList(entries).has_value();
 }
 
-/// Fills `entries` if it has room for all buffers, and returns their number. Nothing if the kernel lacks
-/// GEM_LIST_HANDLES (before Linux 6.18).
+/// Returns the number of buffers, and fills `entries` if it has room for all of them. Returns nullopt if the kernel
+/// lacks GEM_LIST_HANDLES (before Linux 6.18).
 std::optional<std::uint32_t> Drm::tryList(std::vector<uapi::GemListEntry>& entries) const {
     uapi::GemListHandles args{reinterpret_cast<std::uint64_t>(entries.data()),
                               static_cast<std::uint32_t>(entries.size()), 0};

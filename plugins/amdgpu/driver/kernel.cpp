@@ -12,7 +12,7 @@
 namespace criu::amdgpu {
 namespace {
 
-/// Maximum number of retries: drivers return EAGAIN while another process holds a resource.
+/// Maximum number of retries: drivers return EAGAIN while another process uses a resource.
 constexpr int kMaxRetries = 200;
 constexpr useconds_t kPauseMicroseconds = 1000;
 

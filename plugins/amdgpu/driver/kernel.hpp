@@ -16,26 +16,27 @@
 
 namespace criu::amdgpu {
 
-/// Interface for all access to the drivers. Unit tests replace it. Several threads may use it.
+/// Interface through which criu calls GPU drivers. Unit tests replace it. Several threads may use one object.
 class Kernel {
 public:
     virtual ~Kernel() = default;
 
     virtual UniqueFd open(const std::string& path, int flags) = 0;
-    /// Returns 0 or the errno. Repeats interrupted calls.
+    /// Calls ioctl(2). Returns 0 or the errno. Repeats interrupted calls.
     virtual int tryIoctl(int fd, unsigned long request, void* arguments) = 0;
-    /// Opens a GPU for copies by its engine.
+    /// Opens a GPU so that criu can copy by its copy engine.
     virtual std::unique_ptr<Gpu> openGpu(std::uint32_t renderMinor) = 0;
-    /// Loads the libraries of openGpu() if they are installed. Must precede changes of the root or mount namespace.
+    /// Loads the libraries that openGpu() needs, if they are installed. Call it before a change of the root or mount
+    /// namespace.
     virtual void loadLibraries() noexcept = 0;
-    /// Maps a page of a buffer without access, and unmaps it. Returns 0 or the errno.
+    /// Maps a page of a buffer without access rights, and unmaps it. Returns 0 or the errno.
     virtual int tryMap(int fd, std::uint64_t offset) = 0;
     virtual Mapping map(int fd, std::uint64_t offset, std::size_t size) = 0;
     /// Returns the status of an open file.
     virtual struct stat status(int fd) = 0;
     /// Returns the device number of a special file; 0 if it doesn't exist.
     virtual dev_t device(const std::string& path) = 0;
-    /// Returns the path of the topology for Topology::read().
+    /// Returns the path from which Topology::read() reads the topology.
     [[nodiscard]] virtual std::string topology() const = 0;
 
     /// Calls ioctl(2). Throws Error with the text `what` unless it succeeds.

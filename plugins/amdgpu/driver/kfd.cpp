@@ -7,7 +7,7 @@ namespace {
 constexpr std::uint32_t kMajor = 1;
 constexpr std::uint32_t kFirstMinor = 8;  // first version with AMDKFD_IOC_CRIU_OP
 
-/// Sanity limit, above the size of any process; protects against a broken driver or image.
+/// Limit above the private data of any process, which protects criu against a broken driver or image.
 constexpr std::uint64_t kMaxPrivateData = std::uint64_t{1} << 30;
 constexpr std::uint32_t kMaxBuffers = 1U << 22;
 
@@ -45,7 +45,7 @@ KfdProcess Kfd::pause() const {
     args.op = uapi::CriuOp::ProcessInfo;
     if (const int code = kernel_.tryIoctl(fd_, uapi::kKfdCriu, &args); code != 0) {
         Error error(code, "stop the queues of the process (KFD_CRIU_OP_PROCESS_INFO)");
-        // unmap_queues_cpsch() of kfd_device_queue_manager.c (Linux 6.1).
+        // A queue didn't stop in time (unmap_queues_cpsch() of kfd_device_queue_manager.c, Linux 6.1).
         if (code == ETIME)
             error.addHint(
                 "a queue didn't stop in time, so the driver has reset the GPU, and its programs have lost their "
@@ -115,7 +115,7 @@ void Kfd::restore(KfdState& state) const {
     }
     Error error(code, fmt::format("make {} buffers and {} objects on {} GPUs (KFD_CRIU_OP_RESTORE)",
                                   state.buffers.size(), state.objects, state.devices.size()));
-    // allocate_sdma_queue() of kfd_device_queue_manager.c.
+    // The hardware queue is in use (allocate_sdma_queue() of kfd_device_queue_manager.c).
     if (code == EBUSY)
         error.addHint(
             "an SDMA queue of the process needs the hardware queue that it had, and another process has that: end that "
@@ -123,8 +123,8 @@ void Kfd::restore(KfdState& state) const {
     throw error;
 }
 
-/// Gives the process address spaces on its GPUs, which is all that a process without buffers and objects has. Before
-/// Linux 6.18 the driver refuses to restore such a process (criu_restore() of kfd_chardev.c).
+/// Creates the address spaces of the process on its GPUs. A process without buffers and objects has no other state.
+/// Before Linux 6.18, the driver refuses to restore such a process (criu_restore() of kfd_chardev.c).
 void Kfd::acquireAddressSpaces(const KfdState& state) const {
     for (const uapi::KfdDevice& device : state.devices) {
         if (device.userGpuId != device.actualGpuId)

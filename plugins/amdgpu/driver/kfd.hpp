@@ -12,7 +12,7 @@
 
 namespace criu::amdgpu {
 
-/// Sizes of a process' compute state. PROCESS_INFO returns them when it has stopped the queues.
+/// Pid and sizes of a process' compute state. PROCESS_INFO stops the queues of the process and returns this data.
 struct KfdProcess {
     pid_t pid = 0;
     std::uint32_t devices = 0;
@@ -21,7 +21,7 @@ struct KfdProcess {
     std::uint64_t privateBytes = 0;
 };
 
-/// Compute state of a process, without contents of buffers. The format of `privateData` is the driver's own.
+/// Compute state of a process, without contents of buffers. Only the driver knows the format of `privateData`.
 struct KfdState {
     std::vector<uapi::KfdDevice> devices;
     std::vector<uapi::KfdBuffer> buffers;
@@ -29,24 +29,27 @@ struct KfdState {
     std::vector<std::byte> privateData;
 };
 
-/// First minor interface version with a private context for a /dev/kfd descriptor (AMDKFD_IOC_CREATE_PROCESS).
+/// First minor version of the interface in which a /dev/kfd descriptor may have a private context
+/// (AMDKFD_IOC_CREATE_PROCESS).
 inline constexpr std::uint32_t kFirstWithContexts = 19;
 
-/// First minor version whose checkpoints have the state of queues on all dies of a GPU (Linux 6.17). Some stable
-/// kernels since August 2025 save it, too, but report an older version.
+/// First minor version whose checkpoints contain the state of queues on all dies of a GPU (Linux 6.17). Some stable
+/// kernels since August 2025 also save this state, but report an older version.
 inline constexpr std::uint32_t kFirstWithAllDies = 18;
 
 inline constexpr std::uint32_t kNoDmabuf = 0xffffffff;
 
-/// True if the buffer has content: memory, not registers or the process' memory.
+/// Returns true if the buffer has content: it is memory of a GPU or system memory of the driver. Buffers of registers
+/// or of the process' own memory have no content.
 bool hasContent(const uapi::KfdBuffer& buffer) noexcept;
 
-/// An open /dev/kfd; the caller owns the descriptor. The caller of checkpoint functions must be the process' tracer.
+/// Calls of an open /dev/kfd; the caller owns the descriptor. The driver accepts checkpoint calls only from the tracer
+/// of the process.
 class Kfd {
 public:
     Kfd(Kernel& kernel, int fd) noexcept : kernel_(kernel), fd_(fd) {}
 
-    /// Throws Error unless the driver can checkpoint.
+    /// Throws Error if the driver can't checkpoint processes.
     void requireCriu() const;
     /// Returns N of the interface version 1.N.
     [[nodiscard]] std::uint32_t minorVersion() const;
@@ -54,13 +57,15 @@ public:
     [[nodiscard]] KfdProcess pause() const;
     /// Reads the process' state. The caller must close the DMA-BUF descriptors of the result.
     [[nodiscard]] KfdState checkpoint(const KfdProcess& process) const;
-    /// Starts the queues that pause() has stopped.
+    /// Starts the queues that pause() stopped.
     void unpause() const;
-    /// Starts queues that an earlier dump has left stopped. False if the queues weren't stopped.
+    /// Starts queues that an earlier dump stopped and didn't start again. Returns false if the queues weren't stopped.
     [[nodiscard]] bool unpauseLeftOver() const;
-    /// Restores `state` in the restored process, and sets new mmap offsets and DMA-BUF descriptors in it.
+    /// Restores `state` in the calling process. Replaces mmap offsets and DMA-BUF descriptors in `state` with the new
+    /// values.
     void restore(KfdState& state) const;
-    /// Starts a restored process' queues. False if the driver doesn't know the process, or didn't RESTORE it.
+    /// Starts the queues of a restored process. Returns false if the driver doesn't know the process, or if the process
+    /// was created without RESTORE.
     [[nodiscard]] bool resume(HostPid pid) const;
 
 private:

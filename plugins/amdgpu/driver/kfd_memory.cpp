@@ -10,7 +10,7 @@
 namespace criu::amdgpu {
 namespace {
 
-/// Number of handles that findHandles() tries on a GPU; no process has so many buffers.
+/// Number of handles that findHandles() tries on a GPU. No process has that many buffers.
 constexpr std::uint32_t kMostNumbers = 1U << 20;
 
 }  // namespace
@@ -50,7 +50,7 @@ void KfdMemory::map(std::uint64_t handle, GpuId gpu) const {
 bool KfdMemory::unmap(std::uint64_t handle, GpuId gpu) const {
     uapi::KfdMap args{handle, reinterpret_cast<std::uint64_t>(&gpu), 1, 0};
     const int code = kernel_.tryIoctl(fd_, uapi::kKfdUnmap, &args);
-    // amdgpu_amdkfd_gpuvm_unmap_memory_from_gpu() of Linux 6.18, for a buffer that isn't mapped there.
+    // The buffer isn't mapped for this GPU (amdgpu_amdkfd_gpuvm_unmap_memory_from_gpu() of Linux 6.18).
     if (code == EINVAL)
         return false;
     if (code != 0)
@@ -65,8 +65,8 @@ public:
     Importer(Kernel& kernel, int kfd, const std::vector<GpuId>& gpus)
         : kernel_(kernel), memory_(kernel, kfd), gpus_(gpus) {}
 
-    /// Finds the handle of each buffer by exporting all handles: the driver doesn't report handles. The same buffer has
-    /// the same DMA-BUF (since Linux 6.8).
+    /// Finds the handle of each buffer. The driver doesn't report handles, so criu exports all possible handles and
+    /// compares DMA-BUFs. Since Linux 6.8, each export of a buffer returns the same DMA-BUF.
     void findHandles(const std::vector<KfdImport>& imports) {
         std::map<std::pair<dev_t, ino_t>, const KfdImport*> wanted;
         std::set<std::pair<GpuId, GpuId>> ids;
@@ -90,7 +90,7 @@ public:
                  wanted.begin()->second->address);
     }
 
-    /// Unmaps and frees the buffers. The kernel frees their memory once their DMA-BUFs are closed.
+    /// Unmaps and frees the buffers. The kernel frees the memory when the DMA-BUFs are closed, too.
     void remove() {
         for (auto& [at, replaced] : replaced_) {
             const std::uint64_t handle = KfdMemory::handle(at.first, at.second);
@@ -102,7 +102,7 @@ public:
     }
 
     /// Imports the shared buffers. A new handle gets the lowest free number (idr_alloc() in
-    /// kfd_process_device_create_obj_handle()), so temporary pages occupy lower ones.
+    /// kfd_process_device_create_obj_handle()), so temporary pages occupy the lower numbers.
     void put(const std::function<UniqueFd(std::uint64_t)>& fetch) {
         std::vector<std::uint64_t> fillers;
         for (const auto& [at, replaced] : replaced_) {
@@ -140,7 +140,7 @@ private:
     Kernel& kernel_;
     KfdMemory memory_;
     const std::vector<GpuId>& gpus_;
-    std::map<std::pair<GpuId, std::uint32_t>, Replaced> replaced_;  ///< ascending by GPU and number
+    std::map<std::pair<GpuId, std::uint32_t>, Replaced> replaced_;  ///< in ascending order of GPU and number
 };
 
 }  // namespace

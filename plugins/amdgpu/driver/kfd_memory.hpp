@@ -11,14 +11,14 @@
 
 namespace criu::amdgpu {
 
-/// Memory of the calling process in the compute driver. GPU ids are user ids of the process, unless a comment says
-/// otherwise. All functions throw Error.
+/// Calls that manage the memory of the calling process in the compute driver. GPU ids are user ids, unless a comment
+/// says otherwise. All functions throw Error.
 class KfdMemory {
 public:
-    /// `fd`: the process' /dev/kfd, owned by the caller.
+    /// `fd`: open /dev/kfd of the process; the caller owns it.
     KfdMemory(Kernel& kernel, int fd) noexcept : kernel_(kernel), fd_(fd) {}
 
-    /// Builds a handle of the GPU's id and a number. The driver assigns the lowest free number.
+    /// Returns a handle, which consists of a GPU id and a number. The driver gives a new buffer the lowest free number.
     [[nodiscard]] static std::uint64_t handle(GpuId gpu, std::uint32_t number) noexcept {
         return std::uint64_t{gpu} << 32 | number;
     }
@@ -26,17 +26,18 @@ public:
         return static_cast<std::uint32_t>(handle);
     }
 
-    /// Exports a buffer as DMA-BUF. Empty for an invalid handle, or a buffer that can't be exported. Takes the
-    /// machine's GPU id (kfd_ioctl_export_dmabuf() of Linux 6.18).
+    /// Exports a buffer as DMA-BUF. Returns an invalid descriptor if the handle is invalid, or if the driver can't
+    /// export the buffer. The handle contains the machine's GPU id, not the user id (kfd_ioctl_export_dmabuf() of Linux
+    /// 6.18).
     [[nodiscard]] UniqueFd tryExport(std::uint64_t handle) const;
-    /// Allocates an unmapped page. Returns its handle.
+    /// Allocates a page without mapping it. Returns the handle of the page.
     [[nodiscard]] std::uint64_t allocatePage(GpuId gpu, std::uint64_t address) const;
-    /// Imports a foreign buffer at a GPU address. Returns its handle.
+    /// Imports a foreign buffer at a GPU address. Returns the handle of the buffer.
     [[nodiscard]] std::uint64_t import(GpuId gpu, std::uint64_t address, int dmabuf) const;
     /// Frees a buffer, which must be unmapped.
     void free(std::uint64_t handle) const;
     void map(std::uint64_t handle, GpuId gpu) const;
-    /// Returns false if the buffer wasn't mapped for that GPU.
+    /// Unmaps a buffer. Returns false if the buffer wasn't mapped for that GPU.
     bool unmap(std::uint64_t handle, GpuId gpu) const;
 
 private:
@@ -44,18 +45,19 @@ private:
     int fd_;
 };
 
-/// A buffer of a restored process that another process creates.
+/// Buffer of a restored process that another process creates, so that this process imports it.
 struct KfdImport {
     GpuId gpu = 0;              ///< user id
     GpuId localGpu = 0;         ///< id in this machine
-    std::uint64_t address = 0;  ///< GPU address
-    int made = -1;              ///< DMA-BUF of the duplicate that RESTORE created; owned by the caller
+    std::uint64_t address = 0;  ///< address on the GPU
+    int made = -1;              ///< DMA-BUF of the duplicate that RESTORE created in this process; the caller owns it
     std::uint64_t object = 0;   ///< number of the shared buffer
 };
 
-/// Replaces buffers that RESTORE created by shared ones, with the same handles, addresses and GPUs. Linux creates a
-/// buffer for each entry, even of shared ones (criu_restore_bo() of kfd_chardev.c). `gpus`: all GPUs of the process.
-/// `fetch` returns a DMA-BUF of an object. Throws Error.
+/// Replaces buffers that RESTORE created by buffers shared with other processes. Keeps handles, addresses and GPUs.
+/// Linux creates a new buffer for each entry of the images, even if several entries are the same buffer
+/// (criu_restore_bo() of kfd_chardev.c). `gpus`: all GPUs of the process. `fetch` returns a DMA-BUF of an object.
+/// Throws Error.
 void importBuffers(Kernel& kernel, int kfd, const std::vector<GpuId>& gpus, const std::vector<KfdImport>& imports,
                    const std::function<UniqueFd(std::uint64_t object)>& fetch);
 

@@ -17,13 +17,13 @@ namespace {
 
 constexpr const char* kLibrary = "libdrm_amdgpu.so.1";
 
-/// Alignment of addresses that lets the GPU use large pages.
+/// Alignment of addresses with which the GPU can use large pages.
 constexpr std::uint64_t kAddressAlignment = std::uint64_t{2} << 20;
 
 /// Maximum number of rings of a type in the library (amdgpu_internal.h of libdrm 2.4.114).
 constexpr std::uint32_t kMostRings = 8;
 
-/// The library's functions, under their own names.
+/// Functions of the library, under their own names.
 struct Functions {
     SharedLibrary library{kLibrary, "libdrm-amdgpu1"};
     decltype(&::amdgpu_bo_alloc) amdgpu_bo_alloc = library["amdgpu_bo_alloc"];
@@ -47,7 +47,7 @@ struct Functions {
     decltype(&::amdgpu_va_range_free) amdgpu_va_range_free = library["amdgpu_va_range_free"];
 };
 
-/// Throws Error for the negative errno values that the library returns.
+/// Throws Error if `result` is negative. The library returns negative errno values.
 template <typename... Args>
 void check(int result, Located<Args...> what, Args&&... args) {
     if (result != 0)
@@ -60,10 +60,10 @@ dev_t deviceOf(int fd) {
     return status.st_rdev;
 }
 
-/// The library's object of a GPU. In a process the library has one object with one address space for each GPU, so it
-/// allocates the addresses. Callers hold `making` while creating and destroying it: libdrm 2.4.114 removes an object
-/// from its list after the last reference has gone. A thread that finds it there before fails an assertion in
-/// update_references().
+/// libdrm_amdgpu's object for a GPU. A process has only one object and one address space for each GPU, so the library
+/// allocates the addresses. Callers lock `making` when they create or destroy an object: libdrm 2.4.114 removes an
+/// object from its list after the last reference is gone. If another thread finds the object in the list before that,
+/// an assertion in update_references() fails.
 class Device {
 public:
     Device(const UniqueFd& node, std::mutex& making) : making_(making) {
@@ -71,7 +71,7 @@ public:
         std::uint32_t major = 0;
         std::uint32_t minor = 0;
         check(lib_.amdgpu_device_initialize(node.get(), &major, &minor, &handle_), "open a GPU by libdrm_amdgpu");
-        // The library compares nodes by sysfs, and treats all as the same GPU if sysfs isn't readable.
+        // The library compares nodes by sysfs. If it can't read sysfs, it treats all nodes as the same GPU.
         try {
             if (deviceOf(lib_.amdgpu_device_get_fd(handle_)) != deviceOf(node.get()))
                 fail("libdrm_amdgpu takes two GPUs for the same; is there a /sys?");
@@ -96,8 +96,7 @@ private:
     amdgpu_device_handle handle_ = nullptr;
 };
 
-/// A handle of a buffer, with a part of the buffer mapped in the GPU's address space. The constructor takes over the
-/// handle.
+/// Buffer with a part that is mapped in the GPU's address space. The constructor becomes the owner of `handle`.
 class LibdrmBuffer final : public Gpu::Buffer {
 public:
     LibdrmBuffer(const Device& device, amdgpu_bo_handle handle, std::uint64_t start, std::uint64_t size)
@@ -118,7 +117,7 @@ public:
     LibdrmBuffer(const LibdrmBuffer&) = delete;
     LibdrmBuffer& operator=(const LibdrmBuffer&) = delete;
 
-    /// Maps the buffer for the processor.
+    /// Maps the buffer so that the processor can access it.
     void mapHere() {
         void* at = nullptr;
         check(lib_.amdgpu_bo_cpu_map(handle_, &at), "map {} bytes of GPU memory", size_);
@@ -172,7 +171,7 @@ private:
     amdgpu_bo_list_handle list_ = nullptr;
 };
 
-/// Returns the rings of the copy engines, one for each engine.
+/// Returns the rings (queues) of the copy engines: one ring for each engine.
 std::vector<std::uint32_t> copyRings(const Device& device) {
     drm_amdgpu_info_hw_ip info{};
     check(device.lib().amdgpu_query_hw_ip_info(device.get(), AMDGPU_HW_IP_DMA, 0, &info),
@@ -182,14 +181,15 @@ std::vector<std::uint32_t> copyRings(const Device& device) {
         if ((info.available_rings & (1U << ring)) != 0)
             rings.push_back(ring);
     if (rings.empty())
-        // With amdgpu.user_queue=2 (Linux 6.16) programs may not use rings. Not ENODEV, which means a removed card.
+        // With amdgpu.user_queue=2 (Linux 6.16), programs may not use rings. The errno isn't ENODEV, because ENODEV
+        // means a removed card.
         failWith(EOPNOTSUPP, "find a copy engine of the GPU that programs may use");
     return rings;
 }
 
 }  // namespace
 
-/// A GPU with one context for all copiers. The library numbers submissions of each ring under a lock.
+/// GPU with one context that all copiers share. The library numbers submissions of each ring under a lock.
 class LibdrmGpus::Opened {
 public:
     Opened(const UniqueFd& node, std::mutex& making) : device_(node, making), rings_(copyRings(device_)) {
@@ -205,7 +205,7 @@ public:
     [[nodiscard]] const Device& device() const noexcept { return device_; }
     [[nodiscard]] amdgpu_context_handle context() const noexcept { return context_; }
     [[nodiscard]] std::uint32_t family() const noexcept { return family_; }
-    /// Returns the next engine, in rotation.
+    /// Returns a ring, each time that of the next engine.
     [[nodiscard]] std::uint32_t nextRing() noexcept { return rings_[users_++ % rings_.size()]; }
 
 private:
@@ -288,7 +288,7 @@ private:
 std::unique_ptr<Gpu> LibdrmGpus::open(std::uint32_t renderMinor, const std::function<UniqueFd()>& openNode) {
     const std::lock_guard lock(opening_);
     if (pid_ != ::getpid()) {
-        // A child of fork(2) has a copy of the parent's objects but not its threads, so it opens its own objects.
+        // A child of fork(2) has copies of the parent's objects, but not its threads. So the child opens new objects.
         pid_ = ::getpid();
         opened_.clear();
     }

@@ -14,19 +14,19 @@
 
 namespace criu::amdgpu {
 
-/// GPUs by libdrm_amdgpu, which is loaded at the first use. All copiers of a GPU share one context, and use its copy
-/// engines in rotation. Several threads may use it.
+/// GPUs that criu accesses through libdrm_amdgpu. Loads the library at the first use. All copiers of a GPU share one
+/// context, and use its copy engines in turn. Several threads may use one object.
 class LibdrmGpus {
 public:
     /// Opens a GPU for one thread. `openNode` opens the GPU's render node for reading and writing. This object must
-    /// outlive the result. Throws Error if the library isn't installed, or can't use the node.
+    /// outlive the result. Throws Error if the library isn't installed, or if it can't use the node.
     [[nodiscard]] std::unique_ptr<Gpu> open(std::uint32_t renderMinor, const std::function<UniqueFd()>& openNode);
 
     class Opened;
 
 private:
     std::mutex opening_;
-    std::mutex making_;  ///< held while objects of the library are created or destroyed
+    std::mutex making_;  ///< locked while objects of the library are created or destroyed
     pid_t pid_ = 0;      ///< process that opened the objects
     std::map<std::uint32_t, std::weak_ptr<Opened>> opened_;
 };

@@ -7,8 +7,8 @@
 
 #include <cstdint>
 
-/// Layouts and numbers of the kernel's interface that installed headers may lack. Debian's kfd_ioctl.h includes a
-/// missing header, and libdrm's headers lack calls of newer kernels (6.18).
+/// Layouts and numbers of the kernel's interface that installed headers may lack. Debian's kfd_ioctl.h includes a file
+/// that isn't installed. libdrm's headers lack calls of newer kernels (6.18).
 namespace criu::amdgpu::uapi {
 
 // The compute driver, /dev/kfd.
@@ -44,7 +44,7 @@ struct KfdDevice {
 struct KfdBuffer {
     std::uint64_t address;
     std::uint64_t size;
-    std::uint64_t offset;  ///< for mmap
+    std::uint64_t offset;  ///< offset for mmap(2)
     std::uint64_t restoredOffset;
     std::uint32_t gpuId;  ///< a user id
     std::uint32_t flags;
@@ -62,7 +62,7 @@ struct KfdAllocate {
     std::uint64_t address;
     std::uint64_t size;
     std::uint64_t handle;
-    std::uint64_t offset;  ///< for mmap
+    std::uint64_t offset;  ///< offset for mmap(2)
     std::uint32_t gpuId;
     std::uint32_t flags;
 };
@@ -114,7 +114,7 @@ struct KfdAvailableMemory {
 };
 inline constexpr unsigned long kKfdAvailableMemory = _IOWR('K', 0x23, KfdAvailableMemory);
 
-/// Top bits of a /dev/kfd mmap offset: the type of the mapping.
+/// Top bits of an mmap(2) offset of /dev/kfd. They contain the type of the mapping.
 inline constexpr std::uint64_t kKfdMmapTypeMask = std::uint64_t{3} << 62;
 inline constexpr std::uint64_t kKfdMmapEvents = std::uint64_t{2} << 62;
 inline constexpr std::uint64_t kKfdMmapDoorbells = std::uint64_t{3} << 62;
@@ -145,19 +145,19 @@ inline constexpr std::uint32_t kListImported = 1;
 inline constexpr std::uint32_t kListUserptr = 2;  ///< in review for Linux since June 2026
 inline constexpr unsigned long kGemListHandles = _IOWR('d', 0x59, GemListHandles);
 
-/// Flags that programs may create a buffer with (amdgpu_gem_create_ioctl() of Linux 6.18). Lists may have other flags,
-/// which the driver sets.
+/// Flags with which programs may create a buffer (amdgpu_gem_create_ioctl() of Linux 6.18). The kernel's lists may
+/// contain further flags, which the driver sets.
 inline constexpr std::uint64_t kDiscardable = 1U << 12;
 inline constexpr std::uint64_t kGfx12Dcc = 1U << 16;
 inline constexpr std::uint64_t kCreateFlags = AMDGPU_GEM_CREATE_CPU_ACCESS_REQUIRED | AMDGPU_GEM_CREATE_NO_CPU_ACCESS |
                                               AMDGPU_GEM_CREATE_CPU_GTT_USWC | AMDGPU_GEM_CREATE_VRAM_CLEARED |
                                               AMDGPU_GEM_CREATE_VM_ALWAYS_VALID | AMDGPU_GEM_CREATE_EXPLICIT_SYNC |
                                               kDiscardable | kGfx12Dcc;
-/// Domains of memory. Other domains are registers.
+/// Domains that are memory. All other domains are registers.
 inline constexpr std::uint64_t kMemoryDomains = AMDGPU_GEM_DOMAIN_CPU | AMDGPU_GEM_DOMAIN_GTT | AMDGPU_GEM_DOMAIN_VRAM;
 
-/// In review for Linux since June 2026 (DRM_AMDGPU_GEM_LIST_CONTEXTS). The number may still change, so each use follows
-/// a test with a file of criu.
+/// Call that is in review for Linux since June 2026 (DRM_AMDGPU_GEM_LIST_CONTEXTS). The number may still change, so
+/// criu uses the call only after a test with a file of its own.
 struct GemListContexts {
     std::uint64_t contexts;
     std::uint32_t count;

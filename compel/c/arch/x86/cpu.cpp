@@ -22,7 +22,8 @@ Leaf leaf(unsigned number, unsigned sub = 0) {
     return found;
 }
 
-/// CPU feature without which the processor doesn't have the component of the extended state; indexed by XFEATURE_*.
+/// CPU feature that each component of the extended state requires; the index is XFEATURE_*. A processor without the
+/// feature doesn't have the component.
 constexpr unsigned featureOf[XFEATURE_MAX] = {X86_FEATURE_FPU,     X86_FEATURE_XMM,     X86_FEATURE_AVX,
                                               X86_FEATURE_MPX,     X86_FEATURE_MPX,     X86_FEATURE_AVX512F,
                                               X86_FEATURE_AVX512F, X86_FEATURE_AVX512F, X86_FEATURE_INTEL_PT,
@@ -121,7 +122,7 @@ int compel_test_fpu_cap(compel_cpuinfo_t* info, unsigned int feature) {
 
 namespace {
 
-/// Sets features that no CPUID leaf reports, and clears features that CPUID reports wrongly.
+/// Sets features that no CPUID leaf reports. Clears features that CPUID reports wrongly.
 void correct(compel_cpuinfo_t* info) {
     constexpr unsigned old3dNow = 31;  // bit of 3DNow! in word 0 of old processors; word 1 has the valid bit
     compel_set_cpu_cap(info, X86_FEATURE_CPUID);
@@ -149,8 +150,8 @@ void setComponent(compel_cpuinfo_t* info, unsigned feature, std::uint32_t offset
     info->xstate_sizes[feature] = info->xstate_comp_sizes[feature] = size;
 }
 
-/// Sets the offsets of components in the compacted form of XSAVE, where each component follows the one before it. Some
-/// components are aligned to 64 bytes.
+/// Sets the offsets of components in the compacted form of XSAVE. In this form, each component follows the one before
+/// it; some are aligned to 64 bytes.
 void placeCompacted(compel_cpuinfo_t* info) {
     std::uint32_t next = FXSAVE_SIZE + XSAVE_HDR_SIZE;
     for (unsigned feature = FIRST_EXTENDED_XFEATURE; feature < XFEATURE_MAX; ++feature) {

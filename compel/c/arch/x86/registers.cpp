@@ -30,7 +30,7 @@ constexpr unsigned shadowStackNote = 0x204;  // NT_X86_SHSTK
 constexpr int shadowStackStatus = 0x5005;    // ARCH_SHSTK_STATUS
 constexpr unsigned long shadowStackOn = 1;   // ARCH_SHSTK_SHSTK
 constexpr int archPrctlRequest = 30;         // PTRACE_ARCH_PRCTL
-// All bits of MXCSR except denormals-are-zero, which not every processor has.
+// All bits of MXCSR except denormals-are-zero, because some processors don't have this bit.
 constexpr std::uint32_t safeMxcsr = 0x0000ffbf;
 constexpr std::uint64_t noiseComponents = 0xe7;  // components of the extended state that accept any content
 constexpr unsigned long codeSegment = 0x33;
@@ -44,8 +44,8 @@ void setResult(user_regs_struct_t* regs, long value) {
         regs->compat.ax = static_cast<std::uint32_t>(value);
 }
 
-/// Changes the registers of a thread so that it repeats its interrupted system call. The kernel itself doesn't restart
-/// the call any more when other code has run in the thread.
+/// Changes the registers of a thread so that it repeats its interrupted system call. Needed because the kernel doesn't
+/// restart the call itself after other code has run in the thread.
 void restartCall(pid_t pid, user_regs_struct_t* regs) {
     const bool native = user_regs_native(regs);
     const long number = native ? static_cast<long>(regs->native.orig_ax) : static_cast<int>(regs->compat.orig_ax);
@@ -69,7 +69,7 @@ int registerSet(pid_t pid, long request, unsigned note, void* state, size_t size
 int fetchShadowStack(pid_t pid, user_fpregs_struct_t* state) {
     memset(&state->cet, 0, sizeof(state->cet));
     unsigned long features = 0;
-    // Returns for kernels and processors without shadow stacks, which don't have this ptrace request.
+    // Does nothing on kernels and processors without shadow stacks, because they don't have this ptrace request.
     if (!compel_cpu_has_feature(X86_FEATURE_SHSTK) ||
         ptrace(static_cast<__ptrace_request>(archPrctlRequest), pid, &features, shadowStackStatus) != 0 ||
         (features & shadowStackOn) == 0)
@@ -89,15 +89,14 @@ int fetchExtended(pid_t pid, user_fpregs_struct_t* state, unsigned long flags) {
         return 0;
     if (registerSet(pid, PTRACE_GETREGSET, NT_X86_XSTATE, state, sizeof(*state)) != 0)
         return failErrno(pid, "ask for its extended registers");
-    // XSAVE may omit components that are in their initial state, but sigreturn(2) needs them.
+    // Fills in components that XSAVE omits because they are in their initial state: sigreturn(2) needs them.
     if ((state->xsave_hdr.xstate_bv & XFEATURE_MASK_FPSSE) != XFEATURE_MASK_FPSSE &&
         ptrace(PTRACE_GETFPREGS, pid, nullptr, state) != 0)
         return failErrno(pid, "ask for its floating point registers");
     return fetchShadowStack(pid, state);
 }
 
-/// Fills the extended registers of a thread with noise. Tests use this to detect that the library doesn't restore
-/// registers.
+/// Fills the extended registers of a thread with noise. A test thereby detects whether the library restores registers.
 int fillWithNoise(pid_t pid) {
     auto* const state =
         static_cast<user_fpregs_struct_t*>(aligned_alloc(alignof(user_fpregs_struct_t), sizeof(user_fpregs_struct_t)));
@@ -160,7 +159,7 @@ int ptrace_set_regs(int pid, user_regs_struct_t* regs) {
 void parasite_setup_regs(unsigned long ip, void* stack, user_regs_struct_t* regs) {
     constexpr unsigned cleared = X86_EFLAGS_TF | X86_EFLAGS_DF | X86_EFLAGS_IF;
     setIp(regs, ip);
-    // Clears the number of the system call, so that the kernel doesn't restart it.
+    // Clears the number of the system call. Otherwise the kernel would restart the call.
     if (user_regs_native(regs)) {
         regs->native.orig_ax = ~std::uint64_t{0};
         regs->native.flags &= ~std::uint64_t{cleared};
@@ -231,7 +230,7 @@ int arch_fetch_sas(parasite_ctl* ctl, rt_sigframe* frame) {
 }
 
 int ptrace_set_breakpoint(pid_t pid, void* addr) {
-    // Debug register 0 has the address; bit 0 of debug register 7 enables it for this task.
+    // Puts the address into debug register 0. Bit 0 of debug register 7 enables it for this task.
     if (ptrace(PTRACE_POKEUSER, pid, offsetof(user, u_debugreg[0]), addr) != 0 ||
         ptrace(PTRACE_POKEUSER, pid, offsetof(user, u_debugreg[7]), 1) != 0)
         return failErrno(pid, "set a breakpoint");

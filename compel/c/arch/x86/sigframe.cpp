@@ -8,8 +8,8 @@
 
 namespace {
 
-/// Returns the size of the extended state in bytes. It ends with the last component that programs can use without
-/// requesting it (arch_prctl(2)).
+/// Returns the size of the extended state in bytes. The state ends with the last component that programs can use
+/// without requesting it (arch_prctl(2)).
 std::uint32_t stateSize() {
     std::uint32_t size = XSAVE_HDR_OFFSET + XSAVE_HDR_SIZE;
     for (unsigned feature = FIRST_EXTENDED_XFEATURE; feature < XFEATURE_MAX; ++feature) {
@@ -62,7 +62,8 @@ void compel_convert_from_fxsr(user_i387_ia32_struct* to, i387_fxsave_struct* fro
     const unsigned top = (from->swd >> 11) & 7;
     to->twd = unused;
     for (unsigned index = 0; index < 8; ++index) {
-        // Tags are in the order of the physical registers, but the contents are in the order of the register stack.
+        // The tags have the order of the physical registers, but the contents have the order of the register stack.
+        // This line converts between both.
         const bool used = (from->twd >> index & 1) != 0;
         to->twd |= (used ? tagOf(registers + 16 * ((index - top) & 7)) : tagEmpty) << (2 * index);
         memcpy(out + 10 * index, registers + 16 * index, 10);

@@ -17,11 +17,10 @@ namespace compel::blob {
 struct Command {
     std::uint32_t number;
     std::span<const std::byte> payload;
-    /// Descriptors of the command. serve() closes them after the reply, except descriptors that the handler has taken
-    /// by takeFd().
+    /// Descriptors of the command. serve() closes them after the reply, unless the handler has taken them by takeFd().
     std::span<int> fds;
 
-    /// Returns a descriptor of the command, which the handler then owns. Returns -1 if no descriptor has this index.
+    /// Returns a descriptor of the command and makes the handler its owner. Returns -1 if no descriptor has this index.
     [[nodiscard]] int takeFd(std::size_t index) const {
         if (index >= fds.size())
             return -1;
@@ -33,9 +32,9 @@ struct Command {
 
 struct Answer {
     std::int64_t result = 0;
-    /// Bytes of the reply, which may be in the memory of the command's payload.
+    /// Bytes of the reply. They may be in the memory of the command's payload.
     std::span<const std::byte> payload{};
-    /// Descriptors of the reply, which may be descriptors of the command. They stay open in the process.
+    /// Descriptors of the reply. They may be descriptors of the command. They stay open in the process.
     std::span<const int> fds{};
 };
 

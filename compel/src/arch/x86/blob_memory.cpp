@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-// Functions for blobs that the compiler may call for assignments and loops, even without libc.
+// Memory functions for blobs: the compiler may call them for assignments and loops, even without libc.
 #include <stddef.h>
 
 extern "C" {

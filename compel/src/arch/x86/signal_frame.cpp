@@ -25,7 +25,8 @@ struct Context {
     std::uint64_t reserved[8];
 };
 
-/// Start of the kernel's struct rt_sigframe, without siginfo, which rt_sigreturn(2) doesn't read.
+/// Start of the kernel's struct rt_sigframe. The siginfo at its end is omitted, because rt_sigreturn(2) doesn't read
+/// it.
 struct Frame {
     std::uint64_t restorer;
     std::uint64_t flags;
@@ -51,7 +52,7 @@ struct StateMarks {
     std::uint32_t reserved[7];
 };
 constexpr std::uint32_t firstMark = 0x46505853;  // FP_XSTATE_MAGIC1
-constexpr std::uint32_t lastMark = 0x46505845;   // FP_XSTATE_MAGIC2, behind the extended state
+constexpr std::uint32_t lastMark = 0x46505845;   // FP_XSTATE_MAGIC2, after the extended state
 constexpr std::size_t marksOffset = 464;
 
 constexpr std::size_t stateAlignment = 64;  // alignment that the XRSTOR instruction requires
@@ -106,8 +107,8 @@ std::uint64_t wordAt(const std::vector<std::byte>& bytes, std::size_t offset) no
     return word;
 }
 
-/// Returns how many bytes of the state fit into the kernel's buffer for the thread. Components that a process must
-/// request count only while they are in use.
+/// Returns how many bytes of the state fit into the kernel's buffer for the thread. A component that a process must
+/// request counts only while the thread uses it.
 std::size_t usedSize(const std::vector<std::byte>& state, std::uint64_t features) noexcept {
     const StateLayout& layout = stateLayout();
     const std::uint64_t inUse = wordAt(state, legacySize);
@@ -174,7 +175,7 @@ std::vector<std::byte> SignalFrame::bytes(RemoteAddress address, RemoteAddress r
     Frame frame{};
     frame.restorer = restorer;
     frame.flags = frameFlags;
-    // With invalid flags, the kernel doesn't change the alternate signal stack (restore_altstack()).
+    // With invalid flags, rt_sigreturn(2) doesn't change the alternate signal stack (restore_altstack()).
     frame.stackFlags = 0x7fff;
     fill(frame.context, registers_.raw);
     frame.context.state = address + stateOffset;

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::size_t kBatch = 32;
 constexpr unsigned kMostDescriptorReaders = 4;
-/// Minimum number of descriptors for which other threads help: starting threads takes as long as reading some tens of
-/// descriptors.
+/// Minimum number of descriptors for which the reader starts threads. Starting threads takes as long as reading some
+/// tens of descriptors.
 constexpr std::size_t kWorthThreads = 4 * kBatch;
 
 [[noreturn]] void failStat(const kernel::ProcPid& task, const files::OpenFd& file, int code) {
@@ -34,7 +34,7 @@ constexpr std::size_t kWorthThreads = 4 * kBatch;
 void readCopy(const kernel::ProcPid& task, files::OpenFd& file) {
     if (::fstat(file.copy.get(), &file.stat) != 0)
         failStat(task, file, errno);
-    // Doesn't query a descriptor that refers to a socket file by O_PATH, because no socket is behind it.
+    // An O_PATH descriptor of a socket file has no socket, so there is no socket family to query.
     if (S_ISSOCK(file.stat.st_mode) && (file.info.flags & O_PATH) == 0) {
         file.link = fmt::format("socket:[{}]", file.stat.st_ino);
         socklen_t size = sizeof(file.socketFamily);
@@ -105,7 +105,7 @@ bool DescriptorReader::tryRead(Batch& batch) {
     return true;
 }
 
-/// Returns the first batch when all its descriptors are read. While another thread reads this batch, the caller reads
+/// Returns the first batch when all its descriptors are read. While another thread reads it, the calling thread reads
 /// later batches.
 DescriptorReader::Batch& DescriptorReader::current() {
     Batch& batch = *ahead_.front();
@@ -117,7 +117,7 @@ DescriptorReader::Batch& DescriptorReader::current() {
     return batch;
 }
 
-/// Removes the first batch. Other threads close the batch's descriptors, because close(2) takes time.
+/// Removes the first batch. Lets a pool thread close the batch's descriptors, because close(2) takes time.
 void DescriptorReader::drop() {
     const std::shared_ptr<Batch> batch = std::move(ahead_.front());
     ahead_.pop_front();

@@ -20,16 +20,16 @@
 
 namespace criu::engine {
 
-/// Sets stat, link and socket family of a file by its `copy`. `task`: process that has the descriptor.
+/// Sets stat, link and socket family of `file` by means of `file.copy`. `task`: process that has the descriptor.
 void readCopy(const kernel::ProcPid& task, files::OpenFd& file);
 
 /// Reads the descriptors of a frozen process with stat, fdinfo and link. With several processors, threads read ahead.
 class DescriptorReader {
 public:
-    /// Function that returns false if DescriptorReader needn't copy the file of `descriptors[index]`. Gets the file
-    /// with its number and fdinfo. Several threads call it at the same time.
+    /// Function that returns false if no copy of the file at `descriptors[index]` is needed. Gets the file with its
+    /// number and fdinfo. Several threads call it at the same time.
     using Wanted = std::function<bool(const files::OpenFd&, std::size_t index)>;
-    /// Function that sets OpenFd::prepared. Several threads call it at the same time, each with another arena.
+    /// Function that sets OpenFd::prepared. Several threads call it at the same time, each with a different arena.
     using Prepare = std::function<void(files::OpenFd&, Arena&)>;
 
     /// `task` and `descriptors` must outlive this object.
@@ -38,8 +38,8 @@ public:
     DescriptorReader(const DescriptorReader&) = delete;
     DescriptorReader& operator=(const DescriptorReader&) = delete;
 
-    /// Returns the next file; null after the last. The result is valid until the next call. Throws the exception if the
-    /// file couldn't be read. A file for which `Wanted` returned false has no copy.
+    /// Returns the next file; null when all were returned. The result is valid until the next call. If the file
+    /// couldn't be read, throws the error of the read. A file for which `Wanted` returned false has no copy.
     const files::OpenFd* next();
 
     /// Returns the arenas that own the messages in OpenFd::prepared. The arenas must outlive the messages. Call it when
@@ -69,13 +69,13 @@ private:
     Wanted wanted_;
     Prepare prepare_;
     kernel::PidFd process_;
-    std::deque<std::shared_ptr<Batch>> ahead_;  ///< batches that next() hasn't returned completely
+    std::deque<std::shared_ptr<Batch>> ahead_;  ///< batches with files that next() hasn't returned
     std::size_t announced_ = 0;                 ///< number of descriptors that are in batches
-    std::size_t at_ = 0;                        ///< index in the first batch of the file that next() returns next
+    std::size_t at_ = 0;                        ///< index of the file in the first batch that next() returns next
     std::vector<Arena> arenas_;
     std::mutex mutex_;
     std::condition_variable done_;
-    std::optional<ThreadPool> pool_;  // last member, because its jobs use the others
+    std::optional<ThreadPool> pool_;  // last member: its threads use the other members, so it must be destroyed first
 };
 
 }  // namespace criu::engine

@@ -34,7 +34,7 @@
 
 namespace criu::engine {
 
-/// Members with types that the header doesn't include.
+/// Private members of FileCollector; separate, so that the header doesn't include their types.
 struct FileCollector::Impl {
     explicit Impl(const Inputs& inputs)
         : sharedTables(inputs.tree.livingPids(), kernel::KcmpType::Files),
@@ -45,7 +45,8 @@ struct FileCollector::Impl {
     FileKindsDump kinds;
     files::LockDump locks;
     kernel::ProcBuffer buffer;
-    /// Descriptors of files in flight; open until the end, because identify() compares other descriptors with them.
+    /// Copies of descriptors in flight. They stay open until the end, because identify() compares other descriptors
+    /// with them.
     std::vector<files::FileCopy> inFlight;
     std::optional<RollbackStep> putBack;
 };
@@ -59,7 +60,7 @@ FileCollector::FileCollector(const Inputs& inputs)
       guardedFiles_(inputs.guardedFiles),
       pids_(inputs.tree.pids()),
       impl_(std::make_unique<Impl>(inputs)) {
-    // Includes zombies, because files such as pidfds may refer to them.
+    // Also adds zombies, because a file such as a pidfd may refer to a zombie.
     for (const auto& task : inputs.tree.tasks())
         processes_.insert(task->pid());
     impl_->putBack.emplace(guardedFiles_.rollback, [this] { release(files::FinalTaskState::Run); });
@@ -98,11 +99,11 @@ void FileCollector::release(files::FinalTaskState aftermath) noexcept {
 }
 
 /// Returns the key by which identify() groups open file descriptions. identify() calls kcmp(2) only within a group, so
-/// a more specific key saves calls.
+/// a key with more properties saves calls.
 FileCollector::Key FileCollector::keyOf(const files::OpenFd& file) {
     Key key{file.stat.st_dev, file.stat.st_ino, file.info.flags & ~unsigned{O_CLOEXEC}, {}};
     if (!file.link.starts_with("anon_inode:"))
-        return key;  // doesn't add the path, which may change during the dump
+        return key;  // without the path, because a rename changes it during the dump
     std::string& name = std::get<std::string>(key);
     name = file.link;
     if (const auto number = file.info.value("eventfd-id"))
@@ -129,7 +130,8 @@ const FileCollector::Known& FileCollector::identify(const files::OpenFd& file) {
     stop_.throwIfRequested();
     const FileKindsDump::Kind& kind = impl_->kinds.of(file);
     auto& entry = *arena_.make<FileEntry>();
-    // Adds the description before the kind dumps it, because a socket may be in flight in its own queue.
+    // Registers the description before its fd kind dumps it: a socket may be in flight in its own queue, and is then
+    // found here.
     const Known& known = described_.emplace_back(Known{file.pid, file.fd, nextId(), kind.type});
     candidates.insert(candidates.begin() + static_cast<std::ptrdiff_t>(first), &known);
     entry.type = known.type;
@@ -146,12 +148,12 @@ void FileCollector::noteServer(files::OpenFd& file) const {
 }
 
 FileId FileCollector::addInFlight(UniqueFd fd) {
-    // Limits the recursion, because each level needs stack. Until Linux 6.10, the kernel limited sockets in queues to
-    // four levels (net/unix/garbage.c).
+    // Maximum depth of files in flight that contain other files in flight; each level needs stack. Until Linux 6.10,
+    // the kernel limited this depth to four levels (net/unix/garbage.c).
     constexpr int kDeepest = 64;
     if (inFlightDepth_ == kDeepest)
         fail("sockets are in flight in each other's queues more than {} levels deep", kDeepest);
-    ++inFlightDepth_;  // an Error doesn't lower it, because it ends the dump
+    ++inFlightDepth_;  // needs no decrement after an Error, because an Error ends the dump
     const kernel::ProcPid self = kernel::ProcDir().self();
     files::OpenFd file;
     file.pid = HostPid(::getpid());

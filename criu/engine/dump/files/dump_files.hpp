@@ -58,8 +58,8 @@ public:
     /// share it.
     std::uint32_t addTable(FrozenTask& task);
 
-    /// Dumps the file of a link below /proc/PID, such as "exe", "cwd", "root" or "map_files/START-END". Returns the id
-    /// of its path entry.
+    /// Dumps the file to which a link below /proc/PID leads, such as "exe", "cwd", "root" or "map_files/START-END".
+    /// Returns the id of the file's path entry.
     FileId addLink(const FrozenTask& task, const std::string& link, std::uint32_t flags, bool wantBuildId);
 
     /// Returns the id of a dumped file of this type and inode (packet socket or ring); 0 if no descriptor of the file
@@ -74,11 +74,11 @@ public:
 
     /// Calls files::FileKindDump::prepareKill() of all fd kinds. Throws Error.
     void prepareKill();
-    /// Ends the dump of files. Removes link remaps if the processes continue; else keeps them for the images. If the
-    /// caller hasn't called it, the destructor calls it for processes that continue.
+    /// Ends the dump of files. Removes link remaps if the processes continue; else keeps them for the images. The
+    /// destructor calls this for processes that continue, if the caller hasn't.
     void release(files::FinalTaskState aftermath) noexcept;
 
-    // files::FileDump
+    // Implementation of files::FileDump
     [[nodiscard]] const model::Options& options() const override { return options_; }
     [[nodiscard]] Log& log() override { return log_; }
     [[nodiscard]] const ImageDir& images() const override { return images_; }
@@ -108,8 +108,8 @@ private:
         FileId id;
         FdTypes type = FD_TYPES__UND;
     };
-    /// Device, inode, flags and link, which are equal for all descriptors of an open file description. The link is set
-    /// only for anon_inode files.
+    /// Device, inode, flags and link, which are equal for all descriptors of an open file description. The link is
+    /// empty except for anon_inode files.
     using Key = std::tuple<dev_t, ino_t, std::uint32_t, std::string>;
     /// Key of a path entry. The last element is a mount id, or -1.
     using PathKey = std::tuple<dev_t, ino_t, std::string, std::uint32_t, int>;
@@ -125,8 +125,8 @@ private:
 
     /// Returns the descriptor table of a process; null if it isn't dumped yet.
     [[nodiscard]] const Table* tableOf(HostPid process) const;
-    /// Returns the open file description with this number in the parent's table. Returns null if the process'
-    /// descriptor refers to another description. Saves reading descriptors that the process inherited by fork.
+    /// Returns the open file description of this descriptor number in the parent's table. Returns null if the process
+    /// has another description at this number. The caller needn't read a descriptor that the process inherited by fork.
     static const Known* inherited(const Table* parent, HostPid pid, int fd);
     static Key keyOf(const files::OpenFd& file);
     const Known& identify(const files::OpenFd& file);
@@ -147,7 +147,8 @@ private:
     bool released_ = false;
     std::vector<FileEntry*> entries_;
     std::deque<Known> described_;
-    /// Open file descriptions by key. Each list has the order of kcmp(2), which is arbitrary but constant.
+    /// Open file descriptions by key. Each list is sorted in the order of kcmp(2); this order is arbitrary but
+    /// constant.
     std::map<Key, std::vector<const Known*>> known_;
     std::map<PathKey, FileId> knownPaths_;
     std::set<const FileEntry*> addedLater_;

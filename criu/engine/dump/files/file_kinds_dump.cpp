@@ -19,7 +19,7 @@
 
 namespace criu::engine {
 
-/// Members with types that the header doesn't include.
+/// Private members of FileKindsDump; separate, so that the header doesn't include their types.
 struct FileKindsDump::Impl {
     Impl(device::DumpDevices& devices, FrozenTree& tree, std::uint64_t ghostLimit)
         : externalSockets(makeExternalSocketDump(devices)),

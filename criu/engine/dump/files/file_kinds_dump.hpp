@@ -37,7 +37,7 @@ namespace criu::engine {
 
 class FrozenTree;
 
-/// Dump halves of all fd kinds. Runs each half in the network namespace of the file.
+/// Dump halves of all fd kinds. Runs each dump half in the network namespace of the file that it dumps.
 class FileKindsDump {
 public:
     /// Dump half of an fd kind, and the kind's file type in images.
@@ -67,7 +67,7 @@ public:
     /// Returns the id of the network namespace of the root.
     [[nodiscard]] std::uint32_t networkNumber() const;
 
-    /// Completes entries and writes the images of single fd kinds. Call it when all files were added.
+    /// Completes entries and writes the images of single fd kinds. Call it after the last file was added.
     void finish(files::FileDump& dump, const ImageDir& images);
     /// Calls files::FileKindDump::prepareKill() of all fd kinds. Throws Error.
     void prepareKill();

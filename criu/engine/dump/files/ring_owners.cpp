@@ -27,7 +27,7 @@
 namespace criu::engine {
 namespace {
 
-/// Number of queries in one program: their steps and results fit in a mebibyte of the process' memory.
+/// Maximum number of queries in one program. Their steps and results fit in one mebibyte of the process' memory.
 constexpr std::uint32_t kGroupsAtOnce = 8192;
 constexpr std::size_t kPerGroup = sizeof(pie::Step) + sizeof(files::BufferGroupStatus) + 16;
 static_assert(files::kBufferGroups % kGroupsAtOnce == 0);

@@ -17,9 +17,9 @@ namespace criu::engine {
 class FrozenTree;
 struct TaskRing;
 
-/// Queries the rings that have a ring owner (IORING_SETUP_SINGLE_ISSUER), by system calls in the owner. Stores the
-/// results in FrozenTask::ringAnswers. Stores no result if the ring owner isn't in the process. Injects code into
-/// processes, so no other code may read their mappings during the call. Throws Error.
+/// Queries the rings that have a ring owner (IORING_SETUP_SINGLE_ISSUER), by system calls that criu makes in this
+/// owner. Stores the results in FrozenTask::ringAnswers. Stores no result if the ring owner is in another process.
+/// Injects code into processes, so no other code of criu may read their mappings during the call. Throws Error.
 void askRingOwners(const std::vector<TaskRing>& rings, StopRequest& stop);
 
 /// Returns an object that reads the results from FrozenTask::ringAnswers. `tree` must outlive this object.

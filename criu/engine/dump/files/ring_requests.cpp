@@ -27,8 +27,8 @@ namespace {
 
 constexpr std::string_view kRing = "anon_inode:[io_uring]";
 
-/// Returns the number of unfinished requests that don't wait for a file to become ready. The number is inexact: a
-/// request may have several completions or none.
+/// Returns the number of requests under way: unfinished requests that don't wait for a file to become ready. The number
+/// is inexact: a request may have several completions or none.
 std::uint32_t underWay(const std::vector<TaskRing>& rings) {
     kernel::ProcBuffer buffer;
     std::uint32_t count = 0;
@@ -40,7 +40,7 @@ std::uint32_t underWay(const std::vector<TaskRing>& rings) {
     return count;
 }
 
-/// Makes each thread call io_uring_enter(2) without submitting requests. When the call returns, the kernel runs the
+/// Makes each thread call io_uring_enter(2) without submitting requests. When this call returns, the kernel has run the
 /// thread's deferred work (task_work), which includes completions of requests. For rings with
 /// IORING_SETUP_DEFER_TASKRUN, the kernel runs this work only in io_uring_enter(2) of the ring owner.
 void runDeferredTaskWork(const TaskRing& ring) {

@@ -19,15 +19,15 @@ struct TaskRing {
     int fd;
 };
 
-/// Returns the ring descriptors of all processes that have mapped a ring. Call it after refuseUnsupported(), which
-/// refuses processes whose seccomp filters could block queries of the rings. Throws Error.
+/// Returns the ring descriptors of all processes that have mapped a ring. Call it after refuseUnsupported(): a seccomp
+/// filter could block queries of rings, and refuseUnsupported() refuses processes with such filters. Throws Error.
 [[nodiscard]] std::vector<TaskRing> findRings(FrozenTree& tree);
 
 /// Waits until ring requests of a frozen tree have ended, such as reads of files. Makes the threads run the work that
-/// the kernel defers to them. Doesn't wait for requests that wait for a peer; the dump of the ring refuses these. The
-/// wait ends after a second without progress, and after ten seconds at the latest.
+/// the kernel defers to them. Doesn't wait for requests that wait for a peer; the dump of the ring refuses these.
+/// Returns after a second without progress, and after ten seconds at the latest.
 ///
-/// Call it before the dump reads memory and file positions, because requests change them. Throws Error.
+/// Call it before the dump reads memory and file positions, because requests change both. Throws Error.
 void awaitRingRequests(const std::vector<TaskRing>& rings, StopRequest& stop, Log& log);
 
 }  // namespace criu::engine

@@ -23,8 +23,8 @@ std::vector<tty::SeenSession> sessionsOf(FrozenTree& tree) {
                                   [&](const tty::SeenSession& session) { return session.sid == sid; });
         if (found == sessions.end())
             found = sessions.insert(found, {sid, processes.contains(sid), 0, TreePid()});
-        // Takes the terminal from any process of the session: a process may have given up its controlling terminal
-        // (TIOCNOTTY) while the others still have it.
+        // Gets the terminal from any process of the session. One process may have given up its controlling terminal
+        // (TIOCNOTTY) while another process of the session still has it.
         if (stat.ttyNumber != 0 && found->terminal == 0) {
             found->terminal = kernel::decodeDevice(static_cast<std::uint32_t>(stat.ttyNumber));
             found->foreground = tree.pids().inside(HostPid(stat.ttyPgrp));

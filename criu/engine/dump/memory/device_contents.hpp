@@ -7,8 +7,8 @@ namespace criu::engine {
 
 class FrozenPhase;
 
-/// Makes device subsystems save the device state that they save together with memory. Adds the bytes to `amounts` and
-/// to the trace. Throws Error.
+/// Makes device subsystems store the part of the device state that they store together with memory. Adds the stored
+/// bytes to `amounts` and to the trace. Throws Error.
 void dumpDeviceContents(FrozenPhase& frozen, DumpMemory::Amounts& amounts);
 
 }  // namespace criu::engine

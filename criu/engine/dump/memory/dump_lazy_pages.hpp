@@ -16,8 +16,8 @@ namespace criu::engine {
 class FrozenPhase;
 struct FrozenTask;
 
-/// Returns the lazy areas of a process: the restore fetches their pages from this dump. The result must equal that of
-/// lazyAreasOf() (lazy_restore.hpp) for the images. `mm`: has the addresses of the arguments.
+/// Returns the lazy areas of a process, whose pages the restore fetches from this dump. The result must equal that of
+/// lazyAreasOf() (lazy_restore.hpp) for the images. `mm`: entry with the addresses of the process' arguments.
 [[nodiscard]] std::shared_ptr<const memory::LazyAreas> lazyAreasAtSource(const FrozenTask& task,
                                                                          const memory::DumpedMemory& memory,
                                                                          const MmEntry& mm);

@@ -37,7 +37,7 @@
 namespace criu::engine {
 namespace {
 
-/// Returns start, end, flags and status of all mappings with private pages, to compare two dumps of the mappings.
+/// Returns start, end, flags and status of all mappings with private pages, to compare the dump with an early dump.
 std::vector<std::array<std::uint64_t, 4>> privateMemory(const memory::DumpedMemory& memory) {
     std::vector<std::array<std::uint64_t, 4>> found;
     for (const memory::DumpedVma& vma : memory.vmas)
@@ -106,7 +106,7 @@ private:
     memory::SysvShmDump sysvShm_;
     MemorySnapshots snapshots_;
     std::map<HostPid, std::future<std::vector<kernel::Vma>>> ahead_;
-    std::optional<ThreadPool> readers_;  // last member, because its threads use the others
+    std::optional<ThreadPool> readers_;  // last member: destroyed first, because its threads use the other members
 };
 
 void DumpMemory::Work::lookAhead(FrozenTree& tree) {
@@ -133,7 +133,7 @@ DumpMemory::Collected DumpMemory::Work::collect(FrozenTask& task, memory::Mapped
     item.mm = arena_.make<MmEntry>();
     const auto read = ahead_.find(task.pid());
     item.vmas = read == ahead_.end() ? readMappings(task.dir, inputs_.log) : read->second.get();
-    if (!inputs_.early.contains(item.pid))  // after early pages, the process' memory must not change
+    if (!inputs_.early.contains(item.pid))  // stepping would change memory that is already in the images
         stepOutOfVdso(task, item.vmas, inputs_.log);
     item.writes = inputs_.tracking.add(task, item.vmas, seccompSuspended);
     memory::VmaDumpRules rules = segments.rules();
@@ -148,12 +148,12 @@ DumpMemory::Collected DumpMemory::Work::collect(FrozenTask& task, memory::Mapped
             sysvShm_.add(*vma.entry);
     }
     fillMemoryLayout(task, entries, *item.mm, arena_);
-    item.memory.fill(*item.mm, arena_);  // complete except for the fields that the dump of pages fills
+    item.memory.fill(*item.mm, arena_);  // without the fields that the dump of pages sets
     return {*item.mm, std::make_shared<memory::PolicyQueries>(std::move(asked), arena_)};
 }
 
-/// Returns an estimate of the bytes to drain. It includes clean pages, because the dump doesn't know yet which pages
-/// parent images have.
+/// Returns an estimate of the bytes to drain. Counts clean pages, too, because the dump doesn't know yet which pages
+/// the parent images have.
 std::uint64_t DumpMemory::Work::expectedBytes() const {
     std::uint64_t bytes = 0;
     for (const Item& item : items_)
@@ -170,8 +170,8 @@ bool DumpMemory::Work::isSmall(const Item& item) {
     return bytes < memory::kWorthThreads;
 }
 
-/// Throws Error if a process has killed the item's clone: the kernel doesn't report the removed pages as missing.
-/// `reason`: text of the failure that the end of the clone has caused; empty if there was none.
+/// Throws Error if another process has killed the item's clone: the kernel has removed its pages, but a read doesn't
+/// fail. `reason`: text of the failure that the end of the clone has caused; empty without a failure.
 void DumpMemory::Work::requireClone(const Item& item, std::string_view reason) {
     if (!item.clone || isStopped(*item.clone))
         return;
@@ -209,7 +209,7 @@ void DumpMemory::Work::dumpPages(Item& item, Mover& mover) {
     writeMm(item, result, mover);
 }
 
-/// Writes the mm image of a process whose pages are in a sink.
+/// Writes the mm image of a process whose pages the dump has written to a sink.
 void DumpMemory::Work::writeMm(Item& item, const memory::PageDumpResult& result, Mover& mover) {
     mover.statistics.pagesScanned += result.pagesScanned;
     mover.statistics.pagesWritten += result.pagesWritten;
@@ -221,7 +221,7 @@ void DumpMemory::Work::writeMm(Item& item, const memory::PageDumpResult& result,
     image.finish();
 }
 
-/// Completes a process whose pages were written early.
+/// Completes a process with early pages.
 void DumpMemory::Work::takeOver(Item& item, const memory::EarlyDump& written, Mover& mover, Amounts& amounts) {
     const ErrorContext context([&] { return fmt::format("process {}", item.pid); });
     if (privateMemory(written.memory) != privateMemory(item.memory))
@@ -243,7 +243,7 @@ void DumpMemory::Work::runSmall(std::span<Item* const> items, const memory::Drai
             for (std::size_t at = next++; at < items.size() && !stop.requested(); at = next++)
                 dumpPages(*items[at], mover);
         } catch (...) {
-            next = items.size();  // stops the other threads
+            next = items.size();  // after a failure, the other threads find no item any more
             throw;
         }
     };
@@ -301,8 +301,8 @@ void DumpMemory::Work::run(const model::IdMap& owners, Amounts& amounts, StopReq
             takeOver(item, written->second, mover, amounts);
             continue;
         }
-        // Finds the lazy areas in the tracing thread, because this reads registers. dumpPages() runs in other threads.
-        // A process with rings has no lazy areas: the kernel uses the rings' memory before lazy pages arrive.
+        // Reads registers, and so must run in the tracer; dumpPages() runs in other threads. A process with rings has
+        // no lazy areas, because the kernel uses the rings' memory before lazy pages arrive.
         if (inputs_.options.lazyPages && !item.task->hasRings)
             item.staying = lazyAreasAtSource(*item.task, item.memory, *item.mm);
         if (inputs_.options.background && (item.clone = snapshots_.take(*item.task, item.vmas, item.memory)))

@@ -37,8 +37,8 @@ struct FrozenTask;
 class FrozenTree;
 class MemoryTracking;
 
-/// Dumps the memory of all processes. collect() dumps the mappings of each process. run() then drains the contents of
-/// all mappings. The class accesses mapped files only by memory::MappedFileDump.
+/// Dumps the memory of all processes. collect() dumps the mappings of each process, and run() then drains the contents
+/// of all mappings. Mapped files are dumped by the memory::MappedFileDump that the caller of collect() passes.
 class DumpMemory {
 public:
     /// Inputs, which must outlive the DumpMemory object.
@@ -50,7 +50,7 @@ public:
         const model::Options& options;
         Log& log;
         FrozenTree& tree;
-        const std::map<HostPid, memory::EarlyDump>& early;  ///< processes whose pages were written early
+        const std::map<HostPid, memory::EarlyDump>& early;  ///< processes with early pages
     };
     explicit DumpMemory(const Inputs& inputs);
     ~DumpMemory();
@@ -91,8 +91,8 @@ public:
     /// Drains the memory snapshots that run() has made for --background. Call it when the tree runs again.
     void runInBackground(Amounts& amounts, StopRequest& stop);
 
-    /// Writes the System V shared memory that processes have attached, if the tree is in criu's IPC namespace. Call it
-    /// after run().
+    /// Writes the System V shared memory that processes have attached, if the tree is in criu's IPC namespace (no
+    /// private one). Call it after run().
     void writeSysvShm(std::uint32_t namespaceId, const model::IdMap& owners, StopRequest& stop);
 
     /// Returns true if a process had the kernel's uprobes mapping, which the images don't contain.

@@ -44,8 +44,8 @@ bool isSmall(const std::vector<kernel::Vma>& vmas) {
     return bytes < memory::kWorthThreads;
 }
 
-/// Returns true if the kernel or a device may still write to memory of the frozen process. A device subsystem stops a
-/// device only when it dumps the device's descriptors.
+/// Returns true if the kernel or a device may still write to memory of the frozen process. Freezing doesn't stop
+/// devices: a device subsystem stops its device only when it dumps the device's descriptors.
 bool mayBeWritten(const kernel::ProcPid& process, std::span<const kernel::Vma> vmas,
                   const memory::DumpedMemory& memory) {
     constexpr auto kOthers = memory::VmaStatus::IoUring | memory::VmaStatus::Plugin;
@@ -77,11 +77,12 @@ private:
 
     FrozenPhase& frozen_;
     const bool possible_;
-    std::atomic<bool> closed_{false};  ///< true after finish(): begin() does nothing any more
+    /// True after finish(): pages of processes that are still queued aren't written early.
+    std::atomic<bool> closed_{false};
     std::atomic<bool> givenUp_{false};
     Arena arena_;
     std::optional<memory::Drainer> drainer_;
-    std::optional<ThreadPool> thread_;  // last member, because it uses the others
+    std::optional<ThreadPool> thread_;  // last member: its thread uses the other members, so it must be destroyed first
 };
 
 void EarlyPages::Work::begin(HostPid pid) {
@@ -90,11 +91,11 @@ void EarlyPages::Work::begin(HostPid pid) {
     FrozenTask* const task = frozen_.tree().find(pid);
     if (task == nullptr)
         return;
-    // Moves threads out of the vDSO before pages are read, because the threads write to memory.
+    // Moves threads out of the vDSO before pages are read, because the stepped threads write to memory.
     stepOutOfVdso(*task, kernel::readMaps(task->dir), frozen_.log());
     if (!thread_) {
         memory::Drainer::Options how;
-        // Leaves one processor to the device driver's thread, because the dump waits for this thread.
+        // Leaves one processor to the device driver's thread, because the dump waits for that thread.
         how.threads = std::max(availableCores(), 2U) - 1;
         how.stopWanted = [this] { return givenUp_ || frozen_.stop().requested(); };
         if (frozen_.log().isTraced())
@@ -119,7 +120,8 @@ void EarlyPages::Work::write(const FrozenTask& task) {
         return;
     IgnoredMappedFiles files(task.dir);
     memory::VmaDumpRules rules = memory::SegmentsDump().rules();
-    rules.allowUprobes = true;  // a later check refuses the process if uprobes aren't allowed
+    // This dump of mappings isn't final; a later check refuses uprobes if the options don't allow them.
+    rules.allowUprobes = true;
     memory::DumpedMemory memory = memory::dumpVmas(vmas, rules, files, arena_);
     if (mayBeWritten(task.dir, vmas, memory)) {
         frozen_.log().info("Pages of process {} wait for others: devices or asynchronous I/O may write to them",
@@ -131,7 +133,7 @@ void EarlyPages::Work::write(const FrozenTask& task) {
     const memory::PageDumpResult result =
         memory::dumpPages({task.pid(), task.treePid(), task.dir}, memory, frozen_.pages(), *drainer_, arena_);
     for (memory::DumpedVma& vma : memory.vmas)
-        vma.source = nullptr;  // pointed to a local object
+        vma.source = nullptr;  // points into the local `vmas`
     frozen_.log().info(
         "{} MiB of process {} were written within {} ms", result.pagesWritten * kImagePageSize >> 20, task.pid(),
         std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start).count());

@@ -25,9 +25,9 @@
 
 namespace criu::engine {
 
-/// Makes the stopped clone as a child of an intermediate process. When this process ends, the kernel reparents the
-/// clone outside of the tree. The intermediate process shares the memory of the dumped process, so the kernel copies
-/// page tables only once.
+/// Makes the stopped clone as a child of an intermediate process. When the intermediate process ends, the kernel
+/// reparents the clone outside of the tree. The intermediate process shares the memory of the dumped process, so that
+/// the kernel copies page tables only once, for the clone.
 std::unique_ptr<StoppedClone> MemoryClone::make(FrozenTask& task, TreePid pid) {
     const SyscallDispatchSuspension pause(*task.process);
     const auto instruction = task.process->syscallInstruction();
@@ -38,7 +38,8 @@ std::unique_ptr<StoppedClone> MemoryClone::make(FrozenTask& task, TreePid pid) {
     StoppedClone between(calls, task.dir, CLONE_VM | CLONE_FILES);
     const kernel::ProcPid dir = kernel::ProcDir().open(between.tracee().tid());
     compel::RemoteSyscalls further(between.tracee(), instruction);
-    // Closes all files of the clone: a file that the clone has open would stay open when the dumped process closes it.
+    // Closes all files before the clone is created: a file that the clone has open would stay open when the dumped
+    // process closes it.
     further.checkedCall("close_range", SYS_close_range, {0, ~0U, CLOSE_RANGE_UNSHARE});
     further.checkedCall("setsid", SYS_setsid, {});
     further.checkedCall("chdir", SYS_chdir, {exchange.at(RemoteScratchPage::kFolder)});
@@ -94,7 +95,7 @@ bool ReparentCheck::isSubreaper(FrozenTask& task) {
 
 bool ReparentCheck::reparentsInTree(const FrozenTask& task) {
     constexpr TreePid kFirst(1);
-    // Init of a pid namespace, here a process of the tree, gets the orphans of the namespace.
+    // Init of a pid namespace gets the orphans of the namespace. In both cases, this init is a process of the tree.
     if (tree_.tasks().front()->treePid() == kFirst || task.status.nsPid.size() > task.pidLevel + 1)
         return true;
     for (FrozenTask* at = tree_.find(task.pid()); at != nullptr; at = tree_.find(HostPid(at->stat.ppid)))

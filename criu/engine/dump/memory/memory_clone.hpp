@@ -15,12 +15,12 @@ class StoppedClone;
 struct FrozenTask;
 class FrozenTree;
 
-/// Memory snapshot of a frozen process, which the dump reads when the process runs again. A stopped clone holds the
-/// snapshot; its memory is a copy-on-write copy of the process' memory. The destructor kills the clone; if criu ends,
-/// the kernel kills it.
+/// Memory snapshot of a frozen process. The dump reads the snapshot when the process runs again. The snapshot is the
+/// memory of a stopped clone: a copy-on-write copy of the process' memory. The destructor kills the clone; if criu
+/// ends, the kernel kills it.
 ///
 /// The dumped process doesn't notice the clone, because the clone's parent is a process outside of the tree. The clone
-/// has no open files and a private session. The kernel's OOM killer kills the clone first.
+/// has no open files and a private session. If memory runs out, the OOM killer of the kernel kills the clone first.
 class MemoryClone {
 public:
     /// Makes the clone. `task`: frozen process for which ReparentCheck::reparentsInTree() returned false. `pid`: pid of
@@ -31,14 +31,13 @@ public:
     MemoryClone& operator=(const MemoryClone&) = delete;
 
     [[nodiscard]] const kernel::ProcPid& dir() const noexcept { return dir_; }
-    /// Returns a descriptor of the clone's /proc/PID/mem. Reads by this descriptor don't copy pages that process and
-    /// clone share.
+    /// Returns a descriptor of the clone's /proc/PID/mem. Reading it doesn't copy pages that process and clone share.
     [[nodiscard]] int memory() const noexcept { return memory_.get(); }
-    /// Returns the bytes of memory that only the clone uses, because the process has written to its own copy. Any
-    /// thread may call this function. Throws Error.
+    /// Returns the size of the clone's pages that the process doesn't share any more, because it has written to them
+    /// since. Any thread may call this function. Throws Error.
     [[nodiscard]] std::uint64_t ownBytes() const;
-    /// Returns true if the clone is in its ptrace stop. The kernel ends that stop as soon as a process sends SIGKILL,
-    /// and then removes the clone's memory. Any thread may call this function.
+    /// Returns true if the clone is in its ptrace stop. SIGKILL from another process ends this stop, and the kernel
+    /// then removes the clone's memory. Any thread may call this function.
     [[nodiscard]] bool isStopped() const noexcept;
 
 private:
@@ -49,14 +48,14 @@ private:
     UniqueFd memory_;
 };
 
-/// Checks which process the kernel makes the parent of an orphan: the nearest ancestor that is a subreaper (prctl(2)),
-/// or init of the pid namespace.
+/// Checks which process would become the parent of an orphan: the kernel chooses the nearest ancestor that is a
+/// subreaper (prctl(2)), or init of the pid namespace.
 class ReparentCheck {
 public:
     explicit ReparentCheck(FrozenTree& tree) noexcept : tree_(tree) {}
 
-    /// Returns true if the kernel would reparent an orphan of `task` to a process of the tree, which would get SIGCHLD
-    /// when the orphan ends. Throws compel::Error.
+    /// Returns true if the kernel would reparent an orphan of `task` to a process of the tree. That process would get
+    /// SIGCHLD when the orphan ends. Throws compel::Error.
     [[nodiscard]] bool reparentsInTree(const FrozenTask& task);
 
 private:

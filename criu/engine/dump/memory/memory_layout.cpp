@@ -26,7 +26,7 @@ void fillMemoryLayout(const FrozenTask& task, std::span<const VmaEntry* const> v
     mm.mm_env_start = stat.envStart;
     mm.mm_env_end = stat.envEnd;
     std::vector<std::uint64_t> auxv = kernel::readAuxv(task.dir);
-    // Removes AT_NULL: readers of images accept only a limited length, and the kernel appends AT_NULL itself.
+    // Removes AT_NULL, which the kernel appends itself. Readers of images accept only a limited number of values.
     while (auxv.size() >= 2 && auxv[auxv.size() - 2] == AT_NULL)
         auxv.resize(auxv.size() - 2);
     mm.n_mm_saved_auxv = auxv.size();

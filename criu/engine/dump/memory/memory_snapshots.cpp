@@ -21,7 +21,7 @@ namespace {
 
 using kernel::VmFlag;
 
-/// Minimum private memory in bytes for a memory snapshot. Reading less memory is faster than making a stopped clone.
+/// Minimum private memory in bytes for a memory snapshot. Less memory is read faster than a stopped clone is made.
 constexpr std::uint64_t kWorthClone = std::uint64_t{1} << 20;
 
 std::uint64_t privateBytes(std::span<const kernel::Vma> vmas) {

@@ -29,7 +29,7 @@ struct FrozenTask;
 class FrozenTree;
 class MemoryClone;
 
-/// Directory in /proc and descriptor of /proc/PID/mem of a stopped clone.
+/// Files of a stopped clone: its directory in /proc, and its /proc/PID/mem.
 struct SnapshotFiles {
     const kernel::ProcPid& directory;
     int memory;
@@ -41,15 +41,15 @@ struct SnapshotFiles {
 /// Decides which processes of a dump with --background get a memory snapshot, and limits the memory of all snapshots.
 class MemorySnapshots {
 public:
-    /// `most`: maximum number of bytes that only stopped clones use; 0 means no limit.
+    /// `most`: maximum total size of pages that only stopped clones use, in bytes; 0 means no limit.
     MemorySnapshots(FrozenTree& tree, std::uint64_t most, Log& log);
     ~MemorySnapshots();
     MemorySnapshots(const MemorySnapshots&) = delete;
     MemorySnapshots& operator=(const MemorySnapshots&) = delete;
 
     /// Makes a memory snapshot of a process. Returns null if the dump must read the memory while the process is frozen.
-    /// Then logs the reason, except for a process with little memory. The result must not outlive this object. Throws
-    /// Error.
+    /// In this case logs the reason, unless the reason is that the process has little memory. The result must not
+    /// outlive this object. Throws Error.
     std::shared_ptr<MemoryClone> take(FrozenTask& task, std::span<const kernel::Vma> vmas,
                                       const memory::DumpedMemory& memory);
 

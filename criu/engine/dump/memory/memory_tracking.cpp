@@ -46,8 +46,8 @@ std::uint64_t uptimeNow() noexcept {
            static_cast<std::uint64_t>(now.tv_nsec / kTick) * 10'000;
 }
 
-/// Makes a userfaultfd for the memory of a process, by a system call in the frozen process: a userfaultfd always
-/// belongs to the memory of its creator. Closes the process' descriptor again.
+/// Makes a frozen process create a userfaultfd, because a userfaultfd belongs to the memory of its creator. Returns a
+/// copy of the descriptor and closes it in the process.
 UniqueFd makeInside(FrozenTask& task) {
     const SyscallDispatchSuspension pause(*task.process);
     compel::RemoteSyscalls calls(task.process->leader(), task.process->syscallInstruction());

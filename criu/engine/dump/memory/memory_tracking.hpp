@@ -32,11 +32,12 @@ namespace criu::engine {
 struct FrozenTask;
 class WpTrackerLink;
 
-/// Knows which memory the tree has written since the dump before, and starts the tracking for the next dump.
+/// Tracking of a tree's memory: reports which pages the tree has written since the dump before, and starts the tracking
+/// for the next dump.
 ///
 /// The kernel tracks writes by userfaultfds, which the WP tracker daemon holds between dumps. The daemon's state has an
-/// id, which the inventory of the same dump contains. A dump may rely on the state only if its parent images have the
-/// same id.
+/// id, which the inventory of the same dump also contains. A dump may rely on the state only if its parent images have
+/// the same id.
 class MemoryTracking {
 public:
     /// Use of tracking by a dump.
@@ -53,33 +54,34 @@ public:
     MemoryTracking& operator=(const MemoryTracking&) = delete;
 
     /// Returns the tracking of a process; null if it isn't tracked. Removes the userfaultfd flag of tracked mappings
-    /// from `vmas`. If tracking continues, starts to track an untracked process by a system call in the process. Call
-    /// it once for each process. Throws Error. `seccompSuspended`: FrozenTree::seccompSuspended().
+    /// from `vmas`. With Use::Continued, also starts to track an untracked process, by a system call in this process.
+    /// Call it once for each process. Throws Error. `seccompSuspended`: FrozenTree::seccompSuspended().
     memory::WriteTracking* add(FrozenTask& task, std::span<kernel::Vma> vmas, bool seccompSuspended);
 
-    /// Tracking of a process since the parent images, and its tracked mappings according to /proc/PID/maps.
+    /// Tracking of a process since the parent images, and its tracked mappings as /proc/PID/maps shows them.
     struct Known {
         memory::WriteTracking* writes;
         std::vector<kernel::Vma> tracked;
     };
-    /// Returns the tracking of a process; nothing if it isn't tracked. Doesn't start tracking, unlike add(), which may
+    /// Returns the tracking of a process; nothing if it isn't tracked. Unlike add(), never starts tracking. add() may
     /// be called afterwards. Throws Error.
     [[nodiscard]] std::optional<Known> find(FrozenTask& task, std::span<const kernel::Vma> maps);
 
     /// Returns the processes that the WP tracker daemon tracks.
     [[nodiscard]] std::vector<HostPid> processes() const;
 
-    /// Returns true if the parent images have the id of the tracked state, so that they contain all clean pages.
+    /// Returns true if the parent images have the id of the tracked state. Only then the parent images contain all
+    /// clean pages.
     [[nodiscard]] bool parentIsKnown() const noexcept;
     [[nodiscard]] bool continues() const noexcept;
-    /// Returns true if the tree has a WP tracker daemon, because a dump has tracked its memory.
+    /// Returns true if the tree has a WP tracker daemon, because an earlier dump has tracked the tree's memory.
     [[nodiscard]] bool used() const noexcept;
 
     /// Returns the time when this object was made, in microseconds since boot.
     [[nodiscard]] std::uint64_t uptime() const noexcept;
 
     /// Notifies the WP tracker daemon that its state becomes invalid. Call it before the first
-    /// WriteTracking::restart(). Throws Error.
+    /// WriteTracking::restart(), which changes tracked memory. Throws Error.
     void begin();
     /// Returns the id of the state that commit() passes to the daemon; empty if tracking doesn't continue.
     [[nodiscard]] std::string nextId() const;

@@ -15,11 +15,12 @@ namespace criu::engine {
 
 struct FrozenTask;
 
-/// Single-steps each thread that is in vDSO code until it has left this code, usually some dozen instructions. A thread
-/// restored in the middle of vDSO code couldn't continue under a kernel with another vDSO (memory/vdso/vdso_proxy.hpp).
+/// Single-steps each thread that is in vDSO code until the thread has left this code, usually some dozen instructions.
+/// A thread that was dumped inside vDSO code couldn't continue under a kernel with a different vDSO
+/// (memory/vdso/vdso_proxy.hpp).
 ///
-/// A thread that doesn't leave the vDSO stays there; it can be restored under the same kernel. Throws compel::Error if
-/// a thread ends or doesn't stop again.
+/// If a thread doesn't leave the vDSO, criu can restore it only under the same kernel. Throws compel::Error if a thread
+/// ends or doesn't stop again.
 void stepOutOfVdso(FrozenTask& task, std::span<const kernel::Vma> vmas, Log& log);
 
 }  // namespace criu::engine

@@ -43,12 +43,12 @@ std::optional<task::RseqRegistration> rseqOf(const compel::Tracee& tracee) {
     const auto found = tracee.rseq();
     if (!found)
         return std::nullopt;
-    // The address of the critical section is 0, because the kernel aborts a critical section when a thread makes a
-    // query.
+    // The address of the critical section is 0: a system call, such as a query of criu, aborts the thread's critical
+    // section.
     return task::RseqRegistration{found->address, found->size, found->signature, 0};
 }
 
-/// Adds values of files below /proc/PID, as far as this kernel has these files.
+/// Adds values of files below /proc/PID. Omits a value if this kernel doesn't have its file.
 void addProcValues(const FrozenTask& task, const model::IdMap& ids, TaskCoreEntry& process) {
     if (const auto uid = kernel::readLoginUid(task.dir)) {
         process.has_loginuid = 1;

@@ -39,13 +39,13 @@ namespace criu::pie {
 class RemoteData;
 }
 
-/// Makes the entries of core images from queries of a thread, from ptrace(2) and from /proc.
+/// Makes the entries of core images. Their data come from queries of a thread, from ptrace(2) and from /proc.
 namespace criu::engine {
 
 /// State of a thread that criu reads by ptrace(2).
 struct TracedThread {
-    /// Reads the state. Only the tracer may call this. `run`: run of the blob that executed the thread's queries; it
-    /// has the thread's registers.
+    /// Reads the state. Only the tracer may call this. `run`: blob run that executed the thread's queries; it stores
+    /// the thread's dumped registers.
     TracedThread(const compel::FrozenThread& thread, const compel::BlobRun& run, bool compat);
 
     HostPid tid;
@@ -75,12 +75,12 @@ CoreEntry& threadEntry(const ThreadQueries& questions, const TracedThread& trace
 void addProcess(const FrozenTask& task, ThreadQueries& questions, pie::RemoteData& answers, std::uint64_t mask,
                 const CoreContext& context, kernel::ProcBuffer& buffer, CoreEntry& core, MmEntry& mm, Arena& arena);
 
-/// Adds the objects to a thread's entry that the thread doesn't share with the main thread. `paths`: directories and
+/// Adds to a thread's entry the objects that the thread doesn't share with the main thread. `paths`: directories and
 /// umasks; the key is ThreadObjects::fs.
 void addObjects(const model::ThreadObjects& objects, const std::map<std::uint32_t, FsEntry>& paths,
                 ThreadCoreEntry& thread, Arena& arena);
 
-/// Adds the personality of a thread if it differs from that of the main thread.
+/// Adds the personality of a thread if it differs from the main thread's personality.
 void addPersonality(const FrozenTask& task, HostPid tid, ThreadCoreEntry& thread);
 
 /// Adds the label of a thread to its entry.

@@ -25,8 +25,8 @@ void writeOne(const ImageDir& images, ImageKind kind, const FrozenTask& task, co
     image.finish();
 }
 
-/// Refuses a thread whose directory is /proc/PID of an ended process. A restore creates such a process only for the
-/// time of opening a path, but threads enter their directories later.
+/// Refuses a thread whose directory is /proc/PID of an ended process. A restore creates a process with this PID only
+/// while it opens the path, but threads enter their directories later.
 void refuseEndedProcess(std::string_view directory) {
     if (!directory.ends_with(kernel::kDeletedMark))
         return;

@@ -100,8 +100,8 @@ private:
         }
     }
 
-    /// Reads the thread's state by ptrace(2), which only the tracer may do. When `run` is destroyed at the end of the
-    /// call, the thread has its registers again.
+    /// Reads the thread's state by ptrace(2), which only the tracer may do. At the end of the call, the destructor of
+    /// `run` sets the thread's dumped registers again.
     [[nodiscard]] std::shared_ptr<const TracedThread> lookAt(const ThreadQueries& asked, compel::BlobRun run,
                                                              std::optional<std::int64_t> restarted) const {
         const auto traced = std::make_shared<TracedThread>(asked.thread, run, task_.compat);
@@ -178,14 +178,15 @@ private:
     const TaskDumpContext& context_;
     MmEntry& mm_;
     CoreContext core_;
-    std::vector<std::optional<std::int64_t>> restarted_;  ///< result of compel::findRestartedCall() for each thread
+    /// Number of the interrupted system call of each thread (compel::findRestartedCall()).
+    std::vector<std::optional<std::int64_t>> restarted_;
     SyscallDispatchSuspension dispatch_;
-    /// Content of /proc/PID/cgroup; threads with equal content have the cgroup set `leaderSet_`.
+    /// Content of /proc/PID/cgroup of the leader. A thread with equal content has the cgroup set `leaderSet_`.
     std::string leaderGroups_;
     std::uint32_t leaderSet_ = 0;
     std::vector<task::SeccompDump::Place> places_;  ///< seccomp filters of each thread, in the order of threads
     kernel::ProcBuffer buffer_;
-    std::optional<ThreadPool> pool_;  // last member, because its threads use the others
+    std::optional<ThreadPool> pool_;  // last member: its threads use the other members, so it must be destroyed first
 };
 
 }  // namespace

@@ -69,8 +69,8 @@ struct TaskDumpContext {
 };
 
 /// Dumps the threads of a process: makes them query their state, reads other state from /proc, and writes the core
-/// images. Sets the members of `mm` that only the process can query, such as the dumpable flag. Leaves no code in the
-/// process.
+/// images. Sets those members of `mm` that only the process itself can query, such as the dumpable flag. Leaves no code
+/// in the process.
 void dumpCores(FrozenTask& task, const TaskDumpContext& context, MmEntry& mm);
 
 /// Writes the core image of a zombie.

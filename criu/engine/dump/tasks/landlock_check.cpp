@@ -26,7 +26,7 @@
 namespace criu::engine {
 namespace {
 
-/// Properties of a thread by which the kernel decides whether the thread may inspect a zombie, except Landlock
+/// Properties of a thread that decide, apart from Landlock, whether the kernel lets the thread inspect a zombie
 /// (__ptrace_may_access(), PTRACE_MODE_READ_REALCREDS).
 struct Identity {
     std::optional<std::uint32_t> pidNamespace;
@@ -42,7 +42,7 @@ Identity identityOf(FrozenTask& task, const kernel::TaskStatus& status) {
 }
 
 /// Zombie that criu creates for all threads with equal namespaces and user ids. A thread in a Landlock domain may not
-/// inspect it. `obstacle`: reason why criu couldn't create it.
+/// inspect this zombie. `obstacle`: reason why criu couldn't create the zombie.
 struct LandlockClone {
     std::optional<Zombie> zombie;
     std::string obstacle;
@@ -111,8 +111,8 @@ std::uint64_t LandlockCheck::Part::ask(FrozenTask& task, pie::StepList& steps, p
     return resultAt;
 }
 
-/// Returns true if AppArmor, SELinux or Smack confines the thread, so that this may be why the thread can't inspect the
-/// zombie.
+/// Returns true if AppArmor, SELinux or Smack confines the thread. Such a confinement, too, may be the reason why the
+/// thread can't inspect the zombie.
 bool LandlockCheck::Part::isConfinedByLabel(const FrozenTask& task, const compel::Tracee& thread) {
     if (!labels_)
         labels_ = task::labelModule();

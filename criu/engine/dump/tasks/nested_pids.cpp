@@ -57,7 +57,7 @@ private:
                 fail("{} has no pid namespace", task.describe());
             return spaceWith(*inode, task);
         }
-        // The kernel doesn't show the namespaces of a zombie, so takes the parent's namespace.
+        // The kernel doesn't show the pid namespace of a zombie, so criu uses the pid namespace of its parent.
         FrozenTask& parent = parentOf(task);
         if (task.status.nsPid.size() == parent.status.nsPid.size())
             return spaceOf(parent);
@@ -94,7 +94,7 @@ private:
     }
 
     /// Records the pids of one task, group or session in `space` and in the namespaces above. `who`: its TreePid.
-    /// `numbers`: list of pids in /proc/PID/status, from criu's namespace down to `space`.
+    /// `numbers`: its pids in /proc/PID/status, from criu's namespace down to `space`.
     void noteOne(NestedPids::Space& space, TreePid who, const std::vector<pid_t>& numbers, std::size_t level) {
         if (!who)
             return;

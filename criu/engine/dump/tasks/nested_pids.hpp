@@ -19,7 +19,7 @@ class FrozenTree;
 /// nested pid namespace has ended or isn't in the tree.
 [[nodiscard]] model::NestedPids seenNestedPids(FrozenTree& tree);
 
-/// Throws Error if a restore can't create the processes with their sessions, groups and nested pid namespaces
+/// Throws Error if a restore couldn't create the processes with their sessions, groups and nested pid namespaces
 /// (model::BirthPlan).
 void requireBirths(FrozenTree& tree);
 

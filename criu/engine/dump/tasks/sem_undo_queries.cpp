@@ -23,17 +23,18 @@
 namespace criu::engine {
 namespace {
 
-/// Maximum number of attempts to query a semaphore set in criu's IPC namespace. Other processes may change the
-/// semaphores during a query.
+/// Maximum number of attempts to query one semaphore set in criu's IPC namespace, because other processes may change
+/// the semaphores during a query.
 constexpr int kTries = 16;
 
 using Adjustments = std::optional<std::vector<namespaces::SemUndoValue>>;
 
-/// Users of a semaphore set. With Anyone, processes outside of the tree may use the set, and remove it at any time.
+/// Processes that may use a semaphore set. With Anyone, processes outside of the tree may use the set, and may remove
+/// it at any time.
 enum class Users { Tree, Anyone };
 
-/// Makes a thread query its semaphore undo values of a semaphore set. Returns nothing if the thread may not access the
-/// set.
+/// Makes a thread query its semaphore undo values for one semaphore set. Returns nothing if the thread may not access
+/// the set.
 Adjustments askThread(compel::Tracee& thread, int set, Users users, std::span<const std::uint16_t> values,
                       compel::Injection& injection, StopRequest& stop) {
     return namespaces::findSemUndo(values, [&](std::span<const sembuf> operations) -> long {
@@ -46,13 +47,14 @@ Adjustments askThread(compel::Tracee& thread, int set, Users users, std::span<co
         steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, resultAt).check = pie::ResultCheck::Any;
         runProgram(injection, steps, data, thread, &stop);
         const auto result = static_cast<long>(data.local<std::int64_t>(resultAt));
-        // EFBIG: another set with fewer semaphores has got the id
+        // EFBIG: the set was removed, and its id belongs to a set with fewer semaphores
         const bool removed = result == -EINVAL || result == -EIDRM || result == -EFBIG;
         return users == Users::Anyone && removed ? -EACCES : result;
     });
 }
 
-/// Returns one thread for each list of semaphore undo values in the process: threads may share a list (CLONE_SYSVSEM).
+/// Returns one thread for each list of semaphore undo values in the process. Several threads may share a list
+/// (CLONE_SYSVSEM).
 std::vector<compel::Tracee*> holdersOf(FrozenTask& task) {
     std::vector<compel::Tracee*> found{&task.process->leader()};
     std::set<std::uint32_t> seen{0};

@@ -31,12 +31,13 @@ public:
     /// Both arguments must outlive this object.
     SemUndoQueries(StopRequest& stop, Log& log) : stop_(stop), log_(log) {}
 
-    /// Queries the values of a process, and adds them to `own`. Throws Error for values that a restore can't set: those
-    /// of sets in criu's IPC namespace, and those of a thread with a private list. `own`: semaphore sets of the
-    /// process' IPC namespace; null if the process is in criu's IPC namespace.
+    /// Queries the undo values of a process and adds them to `own`. Throws Error for values that a restore can't set:
+    /// for sets in criu's IPC namespace, and of a thread with a private list. `own`: semaphore sets of the process' IPC
+    /// namespace; null if the process is in criu's IPC namespace.
     void query(FrozenTask& task, std::vector<namespaces::SemaphoreSet>* own, compel::Injection& injection);
 
-    /// Throws Error if two processes share a list of values (CLONE_SYSVSEM). Call it after all queries.
+    /// Throws Error if two processes share a list of undo values (CLONE_SYSVSEM). Call it after the queries of all
+    /// processes.
     void finish() const;
 
 private:
@@ -47,7 +48,7 @@ private:
     StopRequest& stop_;
     Log& log_;
     std::vector<HostPid> holders_;  ///< processes that have undo values in dumped sets
-    /// Ids of the sets in criu's IPC namespace on which semop(2) was called; empty until needed.
+    /// Ids of the sets in criu's IPC namespace on which processes have called semop(2); nothing before the first use.
     std::optional<std::vector<int>> outside_;
 };
 

@@ -28,11 +28,11 @@ void check(std::int64_t result) {
 }
 
 // Invalid stack address of a clone. If criu is killed before it sets PTRACE_O_EXITKILL, the kernel lets the clone run.
-// The clone then ends by a fault when it first uses the stack.
+// Its first access to the stack then causes a fault that ends it.
 constexpr std::uint64_t kNoStack = 4;
 constexpr std::uint64_t kStackSize = 4;
 
-/// Makes the thread call clone3(2) with `set_tid`. This doesn't change which pid the process' next child gets
+/// Makes the thread call clone3(2) with `set_tid`. The next child of the process gets the same pid as without this call
 /// (alloc_pid(), kernel/pid.c).
 pid_t cloneAs(pid_t number, compel::RemoteSyscalls& calls, unsigned long flags, compel::RemoteAddress room,
               const compel::RemoteMemory& memory) {
@@ -88,7 +88,7 @@ IgnoredSigchld::~IgnoredSigchld() {
                                        exchange_.at(RemoteScratchPage::kSignal));
         }
     } catch (const std::exception&) {
-        return;  // the process was killed, so its signals don't matter
+        return;  // another process has killed this process, which therefore needs no signals
     }
 }
 

@@ -35,14 +35,15 @@ struct RemoteScratchPage {
     const compel::RemoteMemory& memory;
 };
 
-/// Throws Error if a SIGCHLD is pending for a single thread of the process, because IgnoredSigchld couldn't send this
-/// signal again.
+/// Throws Error if a SIGCHLD is pending for a single thread of the process. IgnoredSigchld discards it and couldn't
+/// send it to this thread again.
 void requireIgnorableSigchld(const FrozenTask& task);
 
 /// Scope in which a process ignores SIGCHLD, so that the process doesn't notice the end of criu's clone. The kernel
-/// then reaps an ended child itself, sends no signal, and doesn't count the child in getrusage(2).
+/// then reaps the ended clone itself, sends no signal, and doesn't count the clone in getrusage(2).
 ///
-/// The kernel discards pending SIGCHLD signals when the process ignores SIGCHLD. The destructor sends them again.
+/// When a process begins to ignore SIGCHLD, the kernel discards its pending SIGCHLD signals. The destructor sends them
+/// again.
 class IgnoredSigchld {
 public:
     /// `pid`: pid of the process in its own pid namespace.
@@ -66,9 +67,9 @@ public:
     /// Makes a thread of `process` call clone(2). Throws Error or compel::Error. `calls`: makes system calls in this
     /// thread.
     StoppedClone(compel::RemoteSyscalls& calls, const kernel::ProcPid& process, unsigned long flags);
-    /// Makes a clone with pid `number` in the thread's pid namespace. This doesn't change which pid the process' next
-    /// child gets. Throws Error with EPERM if the thread may not choose pids, and with EINVAL or EEXIST if the pid
-    /// isn't available. `room`: address of kRoom bytes in the process.
+    /// Makes a clone with pid `number` in the thread's pid namespace. The next child of the process gets the same pid
+    /// as without this clone. Throws Error with EPERM if the thread may not choose pids, and with EINVAL or EEXIST if
+    /// the pid isn't available. `room`: address of kRoom bytes in the process.
     StoppedClone(compel::RemoteSyscalls& calls, const kernel::ProcPid& process, unsigned long flags, pid_t number,
                  compel::RemoteAddress room, const compel::RemoteMemory& memory);
     static constexpr std::uint64_t kRoom = 256;
@@ -80,7 +81,7 @@ public:
     /// Returns the clone's pid in the pid namespace of the cloned thread.
     [[nodiscard]] pid_t number() const noexcept { return number_; }
 
-    /// Kills the clone, which stays a zombie until the destructor. Only then the clone's parent can notice the end.
+    /// Kills the clone, which stays a zombie until the destructor. The clone's parent can notice the end only then.
     /// Throws Error.
     void end();
 

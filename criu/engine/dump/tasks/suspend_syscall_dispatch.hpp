@@ -11,8 +11,8 @@
 
 namespace criu::engine {
 
-/// Scope in which syscall user dispatch is off in all threads of a process. With dispatch on, the kernel would raise
-/// SIGSYS for system calls that criu makes in the threads.
+/// Scope in which criu has switched off syscall user dispatch in all threads of a process. With dispatch on, the kernel
+/// would raise SIGSYS for system calls that criu makes in the threads.
 class SyscallDispatchSuspension {
 public:
     explicit SyscallDispatchSuspension(compel::FrozenProcess& process);
@@ -20,7 +20,8 @@ public:
     SyscallDispatchSuspension(const SyscallDispatchSuspension&) = delete;
     SyscallDispatchSuspension& operator=(const SyscallDispatchSuspension&) = delete;
 
-    /// Returns the dispatch setting that a thread had before. `thread`: index in the process' list of threads.
+    /// Returns the dispatch setting that a thread had before this scope. `thread`: index in the process' list of
+    /// threads.
     [[nodiscard]] const std::optional<compel::UserDispatch>& of(std::size_t thread) const {
         return all_[thread].second;
     }

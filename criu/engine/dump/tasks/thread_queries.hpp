@@ -40,7 +40,7 @@ struct ProcessQueries {
     task::LocalTableQuery localTable;
 };
 
-/// Queries that one thread makes, and state of the thread that criu has read by other means.
+/// Queries that one thread makes, and state of this thread that criu has read in other ways.
 struct ThreadQueries {
     ThreadQueries(compel::FrozenThread& who, const FrozenTask& task, pie::StepList& steps, pie::RemoteData& data)
         : thread(who),

@@ -29,8 +29,8 @@ public:
     }
 
     [[nodiscard]] const std::vector<HostPid>& threads() const noexcept { return tids_; }
-    /// Returns the number of a thread's object. The main thread's object has 0, and other objects count from 1 in the
-    /// order of threads.
+    /// Returns the number of a thread's object. The main thread's object has number 0; other objects count from 1 in
+    /// the order of threads.
     [[nodiscard]] std::uint32_t numberOf(HostPid tid) const {
         const auto found = numbers_.find(sharing_.firstOf(tid));
         return found == numbers_.end() ? 0 : found->second;
@@ -56,11 +56,11 @@ private:
 
     std::vector<HostPid> tids_;
     kernel::Sharing sharing_;
-    /// Numbers of the objects; the key is the first thread that shares the object (Sharing::firstOf()).
+    /// Numbers of the objects. The key is the first thread that shares the object (Sharing::firstOf()).
     std::unordered_map<HostPid, std::uint32_t> numbers_;
 };
 
-/// Refuses threads with a private descriptor table, which they get by unshare(CLONE_FILES) or by clone(2) without
+/// Refuses threads with a private descriptor table. A thread gets one by unshare(CLONE_FILES) or by clone(2) without
 /// CLONE_FILES.
 void refuseOwnDescriptors(const FrozenTask& task) {
     const Unshared tables(task, KcmpType::Files);
@@ -73,8 +73,8 @@ void refuseOwnDescriptors(const FrozenTask& task) {
     throw error;
 }
 
-/// Adds the threads with an I/O priority to `out`, because the kernel gave them an I/O context when the priority was
-/// set. Other threads may have no I/O context, and kcmp(2) would report these as equal.
+/// Adds the threads with an I/O priority to `out`. Only these surely have an I/O context: the kernel creates it when
+/// the priority is set. kcmp(2) would report two threads without an I/O context as equal.
 void findPriorities(const FrozenTask& task, std::vector<HostPid>& out) {
     constexpr int kProcess = 1;       // IOPRIO_WHO_PROCESS
     constexpr long kClassShift = 13;  // IOPRIO_CLASS_SHIFT

@@ -19,7 +19,7 @@ class FrozenTree;
 
 /// Finds by kcmp(2) the objects that threads don't share with their main thread, and stores them in
 /// FrozenTask::objects. Returns one thread for each distinct working directory of a process. Throws Error for objects
-/// that a restore can't separate. Only warns of shared I/O contexts: after a restore each thread has a private I/O
+/// that a restore can't separate. Only warns of shared I/O contexts: after a restore, each thread has a private I/O
 /// context with the same priority.
 [[nodiscard]] std::vector<HostPid> findUnsharedThreads(FrozenTree& tree, const model::Options& options, Log& log);
 

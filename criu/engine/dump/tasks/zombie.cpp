@@ -40,8 +40,9 @@ bool setCapabilities(const Capabilities& all) noexcept {
     return ::syscall(SYS_capset, &head, all.data()) == 0;
 }
 
-/// Sets the ids of `identity` in the calling process. Sets the effective capabilities again, because setresuid(2)
-/// clears them and setns(2) needs them. Bypasses libc, which would wait for threads that the child doesn't have.
+/// Sets the ids of `identity` in the calling process. Afterwards sets the effective capabilities again, because
+/// setresuid(2) clears them and setns(2) needs them. Calls the kernel directly: the libc functions would wait for other
+/// threads of criu, which don't exist in the child.
 bool takeIds(const ZombieIdentity& identity) noexcept {
     const auto take = [](long number, std::uint32_t id) { return ::syscall(number, id, id, id) == 0; };
     Capabilities kept{};
@@ -95,8 +96,9 @@ private:
     Mapping memory_;
 };
 
-/// Returns an empty file system as the child's root directory, because processes of the user that may inspect the child
-/// may be confined to another root. Returns nothing if criu runs as this user and may not mount.
+/// Returns an empty file system for the child's root directory. Processes that may inspect the child could otherwise
+/// reach files outside of a root to which they are confined. Returns nothing if criu runs as the same user and may not
+/// mount.
 UniqueFd emptyRoot(const ZombieIdentity& identity) {
     try {
         return kernel::mountFileSystem({"tmpfs", "", "mode=0555,size=0", 0});
@@ -107,8 +109,9 @@ UniqueFd emptyRoot(const ZombieIdentity& identity) {
     }
 }
 
-/// Ends the calling child, so that it becomes a zombie of `identity`. The exit status is 0, or errno after a failure.
-/// Uses no lock of libc, because other threads of criu may hold one at the fork.
+/// Ends the calling child, so that it becomes a zombie with the properties in `identity`. The exit status is 0, or
+/// errno after a failure. Uses no lock of libc: if another thread of criu has such a lock during the fork, the lock
+/// stays locked in the child.
 [[noreturn]] void endAs(const ZombieIdentity& identity, const UniqueFd& root, const EndingCode& ending) noexcept {
     const bool became = ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0 &&
                         (!root || (::fchdir(root.get()) == 0 && ::chroot(".") == 0)) && takeIds(identity) &&

@@ -19,8 +19,8 @@
 namespace criu::engine {
 namespace {
 
-/// Size of the thread's stack in bytes. It equals the usual stack size of a main thread, because forked children run on
-/// a copy of this stack.
+/// Size of the thread's stack in bytes. Equal to the usual stack size of a main thread: a process that this thread
+/// forks runs on a copy of its stack.
 constexpr std::size_t kStack = std::size_t{8} << 20;
 
 void wake(std::uint32_t& word) noexcept {

@@ -16,11 +16,11 @@
 
 namespace criu::engine {
 
-/// Thread of a restored process that criu creates early, before the restorer runs, because the thread must create
-/// children. The kernel takes the thread that calls clone(2) as the parent of a child.
+/// Thread of a restored process that must create children. criu creates it before the restorer runs, because the kernel
+/// makes the thread that calls clone(2) the parent of a child.
 ///
-/// The early thread shares the thread-local storage of its creator, because libc hasn't created it. So only the early
-/// thread may use libc during run(), and only the creator at all other times.
+/// libc didn't create the early thread, so this thread shares the thread-local storage of its creator. Only one of the
+/// two may use libc at a time: the early thread during run(), and the creator at all other times.
 class EarlyThread {
 public:
     /// `numbers`: tids of the thread in the pid namespaces of the process. Throws Error.
@@ -28,12 +28,12 @@ public:
     EarlyThread(const EarlyThread&) = delete;
     EarlyThread& operator=(const EarlyThread&) = delete;
 
-    /// Makes the thread execute `work`, waits for its end, and throws its exception. A process that `work` forks must
-    /// not return from `work`.
+    /// Makes the early thread execute `work`, waits for the end of `work`, and throws its exception. If `work` forks,
+    /// the new process must not return from `work`.
     void run(const std::function<void()>& work);
 
     /// Makes the thread block all signals and jump to the interpreter at `entry` with a program and a stack
-    /// (pie::enter()). The thread then uses no code or data of criu.
+    /// (pie::enter()). After this call, the thread uses no code or data of criu.
     void enter(std::uint64_t entry, std::uint64_t program, std::uint64_t stackTop) noexcept;
 
 private:

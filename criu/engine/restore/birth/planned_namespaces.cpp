@@ -19,7 +19,8 @@
 namespace criu::engine {
 namespace {
 
-/// Returns the ids of all network namespaces that contain files. The value is the lowest FileId in the namespace.
+/// Returns the ids of all network namespaces that contain files. The value of each is the lowest FileId in this
+/// namespace.
 std::map<std::uint32_t, FileId> networksOfFiles(const RestoreImages& content) {
     std::map<std::uint32_t, FileId> networks;
     for (const auto& [id, file] : content.files)
@@ -49,7 +50,8 @@ namespaces::NamespaceRestores planNamespaces(PlannedRestore& plan) {
                                            plan.joined,
                                            plan.nsContext};
     const auto putByPlugin = [&plan](int id, const std::string& path) { plan.devices.putMount(id, path); };
-    // Passes an empty id map, because the process that creates the files is already in the tree's user namespace.
+    // Passes an empty id map, because the process that creates the files is already in the tree's user namespace, in
+    // which ids need no translation.
     const auto makeDeletedFiles = [&plan](files::HiddenMounts hidden, files::MountLinker linker, kernel::FdStore& to) {
         plan.files.setMounts(std::move(hidden), std::move(linker));
         plan.files.createDeleted(model::IdMap(), to);

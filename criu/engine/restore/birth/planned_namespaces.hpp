@@ -12,7 +12,8 @@ namespace criu::engine {
 [[nodiscard]] std::string networkLockName(const RestoreImages& content);
 
 /// Makes the restore halves of the namespace kinds that the images need. Throws Error if a namespace can't be restored.
-/// Doesn't use plan.namespaces, which isn't initialized yet. `plan` must outlive the result.
+/// Doesn't use plan.namespaces, because the constructor of `plan` initializes it with the result. `plan` must outlive
+/// the result.
 [[nodiscard]] namespaces::NamespaceRestores planNamespaces(PlannedRestore& plan);
 
 }  // namespace criu::engine

@@ -35,8 +35,8 @@ task::Credentials credentialsAtBirth(const model::ProcessTree& tree, const model
     return task::Credentials::ofUsernsRoot(ids, task::Credentials::ofImage(*tree.root().core().thread_core->creds));
 }
 
-/// Returns the dumpable flag of restored processes at the start of their programs. Processes in a private user
-/// namespace have made themselves dumpable (task::becomeUsernsRoot()).
+/// Returns the dumpable flag that restored processes have when their programs start. In a private user namespace,
+/// task::becomeUsernsRoot() has made them dumpable.
 task::Dumpable dumpableFlag(const model::ProcessTree& tree, const task::Credentials& now,
                             const namespaces::RestoreNsContext& nsContext) {
     const bool changes = std::any_of(tree.tasks.begin(), tree.tasks.end(), [&](const auto& task) {

@@ -11,7 +11,7 @@
 
 namespace criu::engine {
 
-/// State of a restored process at the start of its program.
+/// State that every restored process has when its program starts.
 struct RestoreStart {
     /// `before`: limits of criu before it raised them. Throws Error if this kernel can't run the tree's tasks.
     RestoreStart(const RestoreImages& content, const namespaces::RestoreNsContext& nsContext,
@@ -28,7 +28,7 @@ struct RestoreStart {
     kernel::ResourceLimits limitsBefore;  ///< limits of criu before it raised them, for images without limits
     bool timerIdsSettable = false;
     std::unique_ptr<const memory::RangeSet>
-        mappings;  ///< mappings of the coordinator (memory::ownMappings()), which all restored processes have at birth
+        mappings;  ///< mappings of the coordinator (memory::ownMappings()), which restored processes inherit
     /// Addresses of the vDSO in the coordinator and in all restored processes.
     std::unique_ptr<const memory::VdsoLayout> vdso;
     std::unique_ptr<const memory::CompatVdso> compatVdso;  ///< vDSO for 32-bit tasks; null if the tree has none

@@ -34,14 +34,13 @@ std::optional<kernel::TaskStat> holderOf(HostPid pid) {
     }
 }
 
-/// Returns true for a zombie, which criu perhaps can't reap, because it is a child of another process
-/// (--restore-sibling).
+/// Returns true for a zombie. criu perhaps can't reap it, because it is a child of another process (--restore-sibling).
 bool hasEnded(const kernel::TaskStat& task) noexcept {
     return task.state == kernel::TaskState::Zombie || task.state == kernel::TaskState::Dead;
 }
 
-/// Selects the processes of this restore from a list of pids: the root, and descendants of criu or of the root. Other
-/// pids belonged to processes that have been reaped, and the kernel may have reused them.
+/// Filter for lists of pids. It selects the processes of this restore: the root, and descendants of criu or of the
+/// root. Other pids in a list belonged to processes that have been reaped, and the kernel may have reused these pids.
 class RestoreDescendants {
 public:
     RestoreDescendants(const std::vector<HostPid>& numbers, HostPid root) : root_(root) {
@@ -50,7 +49,7 @@ public:
                 parents_.emplace(pid, HostPid(holder->ppid));
     }
 
-    /// Kills all processes. Returns the processes that haven't ended yet.
+    /// Kills all processes. Returns the processes that are still ending.
     [[nodiscard]] std::vector<HostPid> killAll() const {
         std::vector<HostPid> left;
         for (const auto& [pid, parent] : parents_)
@@ -74,8 +73,8 @@ private:
     }
 
     /// Kills the process if it belongs to this restore. Returns true if it hasn't ended yet. Opens a pidfd before it
-    /// reads /proc, so that a reused pid can't be killed: either /proc shows the other process, or the pidfd refers to
-    /// the ended process.
+    /// reads /proc, so that it can't kill a process that reuses the pid. If the pid is reused before the pidfd is
+    /// opened, /proc shows the other process. If it is reused later, the pidfd refers to the ended process.
     [[nodiscard]] bool kill(HostPid pid) const {
         try {
             const kernel::PidFd process(pid.value);
@@ -90,7 +89,8 @@ private:
     std::unordered_map<HostPid, HostPid> parents_;
 };
 
-/// Opens a pidfd. After a failure, kills the process, because no object would own it.
+/// Opens a pidfd of a new process. After a failure, kills the process, because without a pidfd no destructor would kill
+/// it.
 kernel::PidFd handleOf(HostPid pid) {
     try {
         return kernel::PidFd(pid.value);
@@ -110,8 +110,8 @@ std::uint32_t spaceOf(HostPid pid) {
     }
 }
 
-/// Returns the processes of a pid namespace that isn't criu's. `space`: id of the namespace. `numbers`: pids in the
-/// namespace of the wanted processes; null for all processes.
+/// Returns the processes of a pid namespace that isn't criu's. `space`: id of the namespace. `numbers`: pids in this
+/// namespace that select the processes; null for all processes.
 std::vector<HostPid> membersOf(std::uint32_t space, const std::vector<TreePid>* numbers) {
     const kernel::ProcDir proc;
     kernel::ProcBuffer buffer;
@@ -134,14 +134,14 @@ std::vector<HostPid> membersOf(std::uint32_t space, const std::vector<TreePid>* 
     return found;
 }
 
-/// Decides how long criu waits for the end of killed processes. It gives up on processes that use no processor time,
-/// because they are blocked. Processes that free memory use processor time.
+/// Decides how long criu waits for the end of killed processes. Gives up on processes that use no processor time: these
+/// are blocked, while a process that frees memory uses processor time.
 class KilledProcessWait {
 public:
     explicit KilledProcessWait(std::chrono::milliseconds patience) : patience_(patience) {}
 
-    /// Returns true if the processes have used no processor time for `patience_`. Calls `living` at most every 200 ms,
-    /// because `living` reads all of /proc.
+    /// Returns true if the processes have used no processor time for `patience_`. `living`: returns the processes.
+    /// Calls `living` at most every 200 ms, because it reads all of /proc.
     [[nodiscard]] bool isOver(const std::function<std::vector<HostPid>()>& living) {
         constexpr std::chrono::milliseconds kBetweenLooks{200};
         const auto now = Clock::now();
@@ -227,7 +227,8 @@ std::vector<HostPid> RestoredPids::createdHere() const {
 std::vector<HostPid> RestoredPids::killRound() {
     const bool initLives = !initHandle_.waitExit() && initHandle_.sendSignal(SIGKILL);
     std::vector<HostPid> left;
-    // The kernel kills all other processes of a pid namespace when its init ends (pid_namespaces(7)).
+    // The kernel kills all other processes of the tree's pid namespace when the namespace's init ends
+    // (pid_namespaces(7)).
     if (space_ != TreePidNs::OfTree)
         left = RestoreDescendants(createdHere(), initLives ? first_.init : HostPid()).killAll();
     if (initLives && std::find(left.begin(), left.end(), first_.init) == left.end())
@@ -244,7 +245,7 @@ void RestoredPids::killAll() noexcept {
     const auto deadline = std::chrono::steady_clock::now() + kLongest;
     KilledProcessWait end(patience_);
     std::vector<HostPid> left;
-    // Repeats until a round finds no process, because processes may create others while criu kills them.
+    // Repeats until a round finds no process, because a process may create others before criu kills it.
     for (; std::chrono::steady_clock::now() < deadline; ::usleep(1000)) {
         bool again = false;
         try {

@@ -19,22 +19,22 @@ enum class TreePidNs {
     OfOthers,  ///< external pid namespace, which the user passed by --inherit-fd
 };
 
-/// First processes of a restore.
+/// Processes that a restore creates first: the root, and the init of the tree's pid namespace.
 struct FirstProcesses {
     HostPid root;
-    /// Process with whose end the tree's pid namespace ends: the root, or the init that criu created.
+    /// Process whose end also ends the tree's pid namespace: the root, or the init that criu created.
     HostPid init;
 };
 
-/// All processes that this restore creates. Without release(), the destructor kills and reaps them. It waits while they
-/// free memory. It gives up on killed processes that are blocked, for instance by a hung FUSE server or a debugger, and
-/// lists them in the log.
+/// All processes that this restore creates. Without release(), the destructor kills and reaps them, and waits while
+/// they free memory. Some killed processes may be blocked, for instance by a hung FUSE server or a debugger. The
+/// destructor gives up on these and lists them in the log.
 class RestoredPids {
 public:
     static constexpr std::chrono::milliseconds kPatience{5000};
 
-    /// Calls `createRoot`, which creates the root. `patience`: the destructor gives up on killed processes that have
-    /// used no processor time for this time.
+    /// Calls `createRoot`, which creates the root. `patience`: time without use of the processor after which the
+    /// destructor gives up on killed processes.
     RestoredPids(const RestoreControl& control, TreePidNs space, Log& log,
                  const std::function<FirstProcesses()>& createRoot, std::chrono::milliseconds patience = kPatience);
     ~RestoredPids();
@@ -43,10 +43,11 @@ public:
 
     /// Returns the root of the tree.
     [[nodiscard]] HostPid root() const noexcept { return first_.root; }
-    /// Returns the child of criu: the root, or the init that created the root.
+    /// Returns the child that criu itself has created: the root, or the init that created the root.
     [[nodiscard]] HostPid init() const noexcept { return first_.init; }
 
-    /// Keeps the processes. criu isn't a subreaper any more, so the kernel reparents their orphans to init.
+    /// Keeps the processes. Afterwards criu isn't a subreaper any more, so that the kernel reparents orphans of the
+    /// tree to init.
     void release() noexcept;
 
 private:
@@ -60,10 +61,11 @@ private:
         static void end() noexcept;
     };
 
-    /// Returns the HostPids of all created processes. Don't call it for OfTree, whose processes end with the init.
+    /// Returns the HostPids of all created processes. Don't call it for OfTree: the kernel kills processes of such a
+    /// namespace together with its init.
     [[nodiscard]] std::vector<HostPid> createdHere() const;
     void killAll() noexcept;
-    /// Kills all processes once. Returns the processes that haven't ended; for OfTree only the init.
+    /// Sends SIGKILL to all processes; for OfTree, only to the init. Returns the processes that haven't ended.
     std::vector<HostPid> killRound();
     /// Returns `left`; for OfTree returns all processes of the pid namespace.
     [[nodiscard]] std::vector<HostPid> allOf(const std::vector<HostPid>& left) const;

@@ -36,8 +36,8 @@ void awaitChild(TreePid pid, pid_t number, TreePid self) {
 
 }  // namespace
 
-// Each subreaper turn has two steps. In the first step, the process becomes the only subreaper. At the end of the
-// second step, the kernel has reparented the children to the process.
+// Each subreaper turn has two steps. In the first step, the process becomes the only subreaper. The second step is
+// finished when the kernel has reparented the children to the process.
 
 void reparentInTurn(const model::BirthPlan& births, const model::Birth& self, const model::NestedPids& nested,
                     const RestoreControl& control) {

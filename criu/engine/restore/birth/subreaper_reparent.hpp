@@ -5,13 +5,14 @@
 #include "criu/model/birth_plan.hpp"
 #include "criu/model/nested_pids.hpp"
 
-/// Reparenting gives a process another parent than its creator. A helper creates the process and ends, and the kernel
-/// reparents the process to the nearest subreaper (PR_SET_CHILD_SUBREAPER, prctl(2)). The future parents are the only
-/// subreaper one after the other.
+/// Reparenting of restored processes, to give a process a parent that hasn't created it. A helper creates the process
+/// and ends. The kernel then reparents the process to the nearest subreaper (PR_SET_CHILD_SUBREAPER, prctl(2)). The
+/// future parents become subreaper one after the other, so that each is once the only subreaper.
 namespace criu::engine {
 
-/// Executes the subreaper turn of the calling process if it has one, and waits for its new children. All restored
-/// processes except zombies and helpers call this. Throws Error if a child isn't reparented in time.
+/// Executes the subreaper turn of the calling process, if it has one, and waits until its new children are reparented
+/// to it. All restored processes except zombies and helpers call this. Throws Error if a child isn't reparented in
+/// time.
 void reparentInTurn(const model::BirthPlan& births, const model::Birth& self, const model::NestedPids& nested,
                     const RestoreControl& control);
 
@@ -19,7 +20,7 @@ void reparentInTurn(const model::BirthPlan& births, const model::Birth& self, co
 /// subreapers in the images.
 void restoreSubreaper(const model::BirthPlan& births, const RestoreControl& control);
 
-/// Waits in a helper until it may end: until the turn in which the helper's children are reparented.
+/// Waits in a helper until the helper may end: until the turn of the process that gets the helper's children.
 void awaitReparentTurn(const model::BirthPlan& births, const model::Birth& self, const RestoreControl& control);
 
 }  // namespace criu::engine

@@ -16,7 +16,7 @@
 namespace criu::engine {
 namespace {
 
-/// Returns the process of an owner that is a thread and not a leader; 0 for other owners.
+/// Returns the process of the owner thread, if the owner is a thread that isn't a leader. Returns 0 for other owners.
 TreePid processOf(const model::ProcessTree& tree, const FownEntry& owner) {
     const TreePid wanted(static_cast<pid_t>(owner.pid));
     if (!wanted || owner.pid_type != F_OWNER_TID || tree.byPid.contains(wanted))
@@ -37,7 +37,8 @@ HostPid findThread(TreePid process, TreePid thread, const PidMap& pids) {
     fail("thread {} of process {} is missing", thread, process);
 }
 
-/// Calls `look` for each open file description that a thread owns, with file, id, owner and the owner's process.
+/// Calls `look` for each open file description that a thread owns. Passes the file, its id, the owner, and the owner's
+/// process.
 template <typename Look>
 void forEachOwned(const RestoredFiles& files, Look&& look) {
     for (std::size_t at = 0; at < files.count(); ++at)

@@ -54,7 +54,8 @@ void InheritedFds::warnOfUnknownNames(const RestoreImages& content, Log& log) co
         }
     }
     for (const model::InheritFd& given : options_.inheritFds)
-        // Doesn't warn of terminals, whose names in --inherit-fd differ from the names of their files.
+        // Doesn't warn of names that begin with "tty[": --inherit-fd names a terminal in this way, but the images name
+        // its file differently.
         if (!names.contains(given.name) && !given.name.starts_with("tty["))
             log.warn("--inherit-fd fd[{}]:{}: the images have nothing of that name{}{}", given.fd, given.name,
                      outside.empty() ? "" : "; what led out of the tree is ", fmt::join(outside, ", "));

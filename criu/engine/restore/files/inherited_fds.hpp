@@ -17,14 +17,14 @@ public:
     /// `options` must outlive this object.
     explicit InheritedFds(const model::Options& options) : options_(options) {}
 
-    /// Copies the descriptors to numbers of the service range. Throws Error.
+    /// Copies the descriptors into the service range. Throws Error.
     void take(kernel::FdStore& store);
     /// Returns the copy of the descriptor with this name; -1 for an unknown name.
     [[nodiscard]] int find(std::string_view name) const;
 
-    /// Records that an object that isn't a file, such as a namespace, uses a name.
+    /// Records that an object of the images has this name. Call it for objects that aren't files, such as namespaces.
     void noteUsedName(std::string_view name) { usedNames_.emplace(name); }
-    /// Warns of names that don't match an object of the images. Call noteUsedName() before for all objects that aren't
+    /// Warns of names that match no object of the images. Call it after noteUsedName() for all objects that aren't
     /// files.
     void warnOfUnknownNames(const RestoreImages& content, Log& log) const;
 

@@ -10,14 +10,14 @@
 
 namespace criu::engine {
 
-/// Process that has an open file description, and its descriptor.
+/// Process that has an open file description, and the number of its descriptor.
 struct FileHolder {
     TreePid pid;
     int fd = -1;
 };
 
-/// Late files, which children can't inherit by fork. The opener of a late file announces its descriptor in shared
-/// memory, from which other processes read it. The object is made before the root exists.
+/// Late files: files that children can't inherit by fork. The opener of a late file announces its descriptor in shared
+/// memory, and other processes read this announcement. The object is made before the root exists.
 class LateFiles {
 public:
     /// Adds a late file. Call it before share().
@@ -27,7 +27,7 @@ public:
 
     [[nodiscard]] bool contains(FileId id) const { return slots_.contains(id); }
 
-    /// Announces the opener's descriptor to all processes.
+    /// Announces to all processes the descriptor that the opener has.
     void announce(FileId id, const FileHolder& holder) const;
     /// Returns the announced descriptor; nothing before the announcement.
     [[nodiscard]] std::optional<FileHolder> find(FileId id) const;

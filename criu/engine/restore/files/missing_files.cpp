@@ -35,8 +35,8 @@
 namespace criu::engine {
 namespace {
 
-/// Returns true if a missing path is in a cgroup hierarchy, because the restore creates the tree's cgroups before it
-/// opens files.
+/// Returns true if a missing path is in a cgroup hierarchy: the restore creates the tree's cgroups before it opens
+/// files.
 bool isMadeByRestore(std::string path) {
     struct statfs system {};
     while (::statfs(path.c_str(), &system) != 0) {
@@ -72,8 +72,7 @@ std::vector<std::string> mountPointsOfServers() {
 
 class Search {
 public:
-    /// Prepares a search that sends no request to FUSE servers, because not even SIGKILL would end a wait for their
-    /// reply.
+    /// Prepares a search that sends no request to FUSE servers: not even SIGKILL would end a wait for their reply.
     Search(const PlannedRestore& planned, const std::string& root)
         : planned_(planned), root_(root), servers_(mountPointsOfServers()) {}
 
@@ -149,7 +148,7 @@ private:
 
     const PlannedRestore& planned_;
     std::string root_;
-    std::vector<std::string> servers_;  ///< mount points of FUSE file systems
+    std::vector<std::string> servers_;  ///< mount points of FUSE file systems, whose servers may not reply
     std::set<std::uint32_t> seen_;
     std::set<std::string> paths_;
     std::vector<MissingFile> missing_;
@@ -178,11 +177,12 @@ std::string describe(const MissingFile& file) {
 
 void requireFiles(const PlannedRestore& planned) {
     if (planned.nsContext.ownPaths && !planned.nsContext.sameFiles)
-        return;  // criu can't check the paths before it has created the tree's mounts
+        return;  // the paths lead to the tree's mounts, which don't exist yet
     const std::vector<MissingFile> missing = findMissingFiles(planned, "");
     if (missing.empty())
         return;
-    // Limits the length of the message. The next attempt of the user shows the other files.
+    // Maximum number of files in the message. If the user provides these files, the next attempt reports the remaining
+    // ones.
     constexpr std::size_t kMost = 20;
     std::vector<std::string> shown;
     for (const MissingFile& file : missing)

@@ -153,8 +153,8 @@ void RestoredFiles::collectAll() {
             holders_.emplace(slot.file, FileHolder{task->pid, slot.fd});
         }
     }
-    // The loop also visits elements that it appends: a collected socket may have files in flight, and one of these may
-    // be another socket.
+    // The loop also visits elements that it appends: a collected socket may have files in flight, and one of these
+    // files may be another socket.
     const std::size_t held = indices_.size();
     for (std::size_t at = 0; at < collected_.size(); ++at)
         for (const FileId id : collected_[at].file->needs())

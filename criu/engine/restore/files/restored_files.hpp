@@ -25,18 +25,18 @@
 
 namespace criu::engine {
 
-/// Object that processes open, with one or several open file descriptions.
+/// Object that a process opens once, with one or several open file descriptions, such as both ends of a pipe.
 struct CollectedFile {
     std::shared_ptr<files::RestoredFile> file;
-    std::vector<FileId> ids;    ///< open file descriptions of the object that a process has or that another file needs
-    std::uint32_t network = 0;  ///< id of the network namespace in which the object is opened; 0 for any
-    std::uint32_t names = 0;    ///< id of the mount namespace that has the object's names; 0 for any
+    std::vector<FileId> ids;       ///< open file descriptions of the object that a process has or another file needs
+    std::uint32_t network = 0;     ///< id of the network namespace in which the object is opened; 0 for any
+    std::uint32_t names = 0;       ///< id of the mount namespace in which the object's names are looked up; 0 for any
     bool severalNetworks = false;  ///< true if open() itself enters the network namespaces
     bool severalNames = false;     ///< true if open() itself enters the mount namespaces
 };
 
-/// All files of a restore. Fd kinds collect the files from the images. model::FilePlan assigns them to processes before
-/// any process exists. Restored processes and the coordinator execute this plan.
+/// All files of a restore. Fd kinds collect the files from the images. model::FilePlan assigns each file to a process
+/// before any process exists. Restored processes and the coordinator execute this plan.
 class RestoredFiles final : public files::FileRestore, private files::RestoredTree {
 public:
     struct Inputs {
@@ -53,11 +53,13 @@ public:
     explicit RestoredFiles(const Inputs& inputs);
     ~RestoredFiles() override;
 
-    /// Collects and plans all files. Throws Error if the images are inconsistent, or if no process can open a file.
+    /// Collects and plans all files. Throws Error if the images are inconsistent, or if there is a file that no process
+    /// can open.
     void make();
 
-    /// Chooses the mount namespaces for names of Unix sockets. Throws Error for a Unix group with names in several
-    /// mount namespaces. `spaceOf`: returns the id of the mount namespace that has a mount; 0 if none has it.
+    /// Chooses the mount namespace for the names of each Unix socket. Throws Error for a Unix group with names in
+    /// several mount namespaces. `spaceOf`: returns the id of the mount namespace that contains a mount; 0 if none
+    /// contains it.
     void planNames(const std::function<std::uint32_t(int mount)>& spaceOf);
 
     [[nodiscard]] InheritedFds& inheritedFds() noexcept { return inherited_; }
@@ -81,20 +83,20 @@ public:
     /// Returns the first process that maps the file. If none maps it, returns the first process that has a descriptor
     /// of it.
     [[nodiscard]] TreePid mapperOf(FileId id) const;
-    /// Returns the first process that has this open file description, and its descriptor. Valid when all files are at
-    /// their numbers; for a late file, when its opener has opened it.
+    /// Returns the first process that has this open file description, and its descriptor. For a late file, valid after
+    /// its opener has opened it. For other files, valid when all descriptors are at their numbers.
     [[nodiscard]] std::optional<FileHolder> holderOf(FileId id) const;
 
     /// Sets the usernsd, which makes calls for restored processes in a private user namespace.
     void setUsernsd(const kernel::Usernsd& usernsd) noexcept { usernsd_ = &usernsd; }
     [[nodiscard]] const kernel::Usernsd* usernsd() const noexcept { return usernsd_; }
 
-    /// Begins the work of the fd kinds. Call it when the plan is complete and the root waits at the gate.
+    /// Lets the fd kinds begin their work. Call it when the plan is complete and the root waits at the gate.
     void begin();
     /// Sets owner thread ids, and completes the work of the fd kinds. Call it when all processes are parked. `ids`: id
     /// map of the tree's user namespace.
     void finish(const PidMap& pids, const model::IdMap& ids);
-    /// Calls files::PathRemaps::noteLinks(). The next functions call create(), setMounts() and removeLinks() of
+    /// Calls files::PathRemaps::noteLinks(). The functions below call create(), setMounts() and removeLinks() of
     /// PathRemaps.
     void noteLinks() { remaps_.noteLinks(*this); }
     void createDeleted(const model::IdMap& ids, kernel::FdStore& store) { remaps_.create(*this, ids, store); }
@@ -103,7 +105,7 @@ public:
     }
     void removeLinks() const noexcept { remaps_.removeLinks(in_.log); }
 
-    // files::FileRestore
+    // Implementation of files::FileRestore
     [[nodiscard]] const model::Options& options() const override { return in_.options; }
     [[nodiscard]] Log& log() override { return in_.log; }
     [[nodiscard]] const ImageDir& images() const override { return in_.images; }
@@ -117,7 +119,7 @@ public:
     [[nodiscard]] bool isStandardStream(FileId id) const override;
 
 private:
-    // files::RestoredTree
+    // Implementation of files::RestoredTree
     [[nodiscard]] bool isHeld(FileId id) const override;
     UniqueFd fetch(FileId id) override;
 
@@ -150,7 +152,7 @@ private:
     LateFiles late_;
     PathRights rights_;
     const PidMap* pids_ = nullptr;
-    /// Pidfd of the process from which fetch() has last fetched a descriptor, during finish().
+    /// Pidfd of the process from which fetch() has most recently fetched a descriptor, during finish().
     std::optional<kernel::PidFd> fetchFrom_;
     const kernel::Usernsd* usernsd_ = nullptr;
 };

@@ -15,8 +15,8 @@
 namespace criu::engine {
 namespace {
 
-/// Returns the highest possible limit of open files. The kernel allows no limit above fs.nr_open (do_prlimit() in
-/// kernel/sys.c).
+/// Returns the highest limit of open files that criu can set. The kernel allows no limit above fs.nr_open (do_prlimit()
+/// in kernel/sys.c).
 int highestFileLimit() {
     rlimit limit{};
     sys(::getrlimit(RLIMIT_NOFILE, &limit), "read the limit of open files");

@@ -14,8 +14,8 @@ namespace criu::engine {
 /// that processes share need additional descriptors.
 inline constexpr int kServiceRoom = 64;
 
-/// Service range: descriptor numbers that no restored process uses. criu's descriptors have these numbers during a
-/// restore, so that all other numbers are free for restored files.
+/// Service range: descriptor numbers that no restored process uses. criu's descriptors have numbers of this range
+/// during a restore, so that all other numbers are free for restored files.
 struct ServiceFds {
     int first = 0;
     int last = 0;
@@ -32,7 +32,7 @@ struct ServiceFds {
     }
 };
 
-/// Returns the widest range of numbers below `limit` that are not `used`.
+/// Returns the widest range of numbers below `limit` that contains none of `used`.
 [[nodiscard]] ServiceFds widestRange(const std::set<int>& used, int limit);
 
 /// Checks a process of a dump. Throws Error if a restore with the limits of this criu would have too few numbers for

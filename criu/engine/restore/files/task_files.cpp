@@ -28,11 +28,12 @@
 namespace criu::engine {
 namespace {
 
-/// Number of attempts to open postponed files. With the pause kPostponedPause (microseconds), they take 10 seconds.
+/// Maximum number of attempts to open postponed files. With a pause of kPostponedPause (microseconds) after each, they
+/// take 10 seconds.
 constexpr int kPostponedTries = 10'000;
 constexpr useconds_t kPostponedPause = 1000;
 
-/// Scope that sets TaskFiles::opening_.
+/// Scope in which TaskFiles::opening_ has a value; the destructor sets it to null.
 class Opening {
 public:
     Opening(const CollectedFile*& note, const CollectedFile& file) : note_(note) { note_ = &file; }
@@ -187,7 +188,7 @@ void TaskFiles::place() {
 void TaskFiles::openLate() {
     if (!leadsTable())
         return;
-    // Tries again, because a postponed file may depend on files that other processes are opening.
+    // Repeats the attempts, because a postponed file may depend on files that other processes are opening.
     for (int tries = 0; !pending_.empty(); ++tries) {
         if (tries == kPostponedTries)
             fail("{} can't be opened: what it needs isn't there", all_.at(pending_.front()).file->describe());
@@ -220,7 +221,7 @@ void TaskFiles::provide(FileId id, UniqueFd fd) {
 
 void TaskFiles::putAll(FileId id, UniqueFd fd) {
     const auto [first, last] = slots_.equal_range(id);
-    if (first == last) {  // the description is only in flight
+    if (first == last) {  // no process has a descriptor, because the description is only in flight
         shared_[id] = service_.moveIn(std::move(fd)).release();
         return;
     }
@@ -236,7 +237,8 @@ void TaskFiles::putAll(FileId id, UniqueFd fd) {
         else
             sys(::fcntl(slot.fd, F_SETFD, FD_CLOEXEC), "set close-on-exec of fd {}", slot.fd);
     }
-    // Releases a descriptor that already has one of its final numbers, so that the destructor of `fd` doesn't close it.
+    // If the descriptor already has one of its final numbers, releases it, because the destructor of `fd` would close
+    // it.
     if (std::any_of(first, last, [&](const auto& at) { return at.second->fd == fd.get(); }))
         (void)fd.release();
 }
@@ -260,7 +262,7 @@ int TaskFiles::find(FileId id) const {
 int TaskFiles::descriptorOf(FileId id) const {
     if (const int fd = find(id); fd >= 0)
         return fd;
-    // If the process shares its descriptor table, another process has filled the table.
+    // If several processes share the descriptor table, another of them may have filled it.
     const auto& slots = task_->files->slots;
     const auto slot = std::find_if(slots.begin(), slots.end(), [id](const model::FdSlot& at) { return at.file == id; });
     return slot == slots.end() ? -1 : slot->fd;
@@ -273,8 +275,8 @@ void TaskFiles::addMemorySteps(pie::StepList& steps, pie::RemoteData& data) cons
             registrar->addMemorySteps(descriptorOf(registrar->registrar()), steps, data);
 }
 
-/// Returns the owner of an open file description, with the pid in this process' pid namespace. Returns nothing for an
-/// owner thread id, which the coordinator sets.
+/// Returns the owner of an open file description. Its pid is in the pid namespace of this process. Returns nullopt if
+/// the owner is a thread id, because the coordinator sets such an owner later.
 std::optional<FownEntry> TaskFiles::ownerOf(FileId id) const {
     const auto file = all_.indexOf(id);
     const FownEntry* const owner = file ? all_.at(*file).file->owner(id) : nullptr;

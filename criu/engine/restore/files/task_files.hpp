@@ -21,29 +21,29 @@ public:
     /// `task`: null for helpers. `space`: nested pid namespace of the process; null if it is in the root's.
     TaskFiles(const RestoreRun& run, const model::Task* task, TreePid pid, const model::NestedPidNs* space);
 
-    /// Takes over the descriptors that the creator passed by fork.
+    /// Becomes the owner of the descriptors that this process inherited from its creator by fork.
     void inheritFrom(const TaskFiles& creator);
 
     /// Opens the files that children inherit. Call it before the process creates children.
     void openShared();
-    /// Makes the terminals of the new session its controlling terminals. Call it after setsid(2).
+    /// Makes terminals the controlling terminal of the session that the process leads. Call it after setsid(2).
     void beginSession();
     /// Sets the foreground process groups of the session's terminals. Call it when all processes are in their groups.
     void groupsJoined();
     /// Opens all other files, and moves all descriptors to their numbers. Call it when the process has created all its
     /// children.
     void place();
-    /// Opens the late files that the plan assigns to this process. Call it when all processes exist.
+    /// Opens those late files that the plan assigns to this process. Call it when all processes exist.
     void openLate();
     /// Fetches late files that other processes have opened by openLate().
     void fetchLate();
-    /// Completes files and sets locks. Call it when all processes have their descriptors at their numbers.
+    /// Completes files and sets file locks. Call it when all processes have their descriptors at their numbers.
     void complete();
-    /// Adds steps that register memory of the process with the kernel for some files. The steps run when the memory is
-    /// complete.
+    /// Adds steps for files that need memory of the process, which the steps register with the kernel. The steps run
+    /// when the memory is complete.
     void addMemorySteps(pie::StepList& steps, pie::RemoteData& data) const;
 
-    // files::FileOpener and files::PlacedFiles
+    // Implementation of files::FileOpener and files::PlacedFiles
     [[nodiscard]] const model::Options& options() const override;
     [[nodiscard]] Log& log() override { return log_; }
     [[nodiscard]] const ImageDir& images() const override;
@@ -62,7 +62,7 @@ public:
     UniqueFd fetch(FileId id) override;
     [[nodiscard]] std::vector<kernel::FileRights> usersOf(FileId id) const override;
 
-    // memory::MappedFiles
+    // Implementation of memory::MappedFiles
     UniqueFd openForMapping(const VmaEntry& vma, int flags) override;
     int segment(const VmaEntry& vma) override;
     memory::MappedDeviceFile device(const VmaEntry& vma) override;
@@ -90,14 +90,14 @@ private:
     TreePid pid_;
     const model::NestedPidNs* space_;
     Log& log_;
-    /// Phase of the work, which decides what provide() does with a descriptor: keeps it in the service range for
-    /// children, or moves it to its numbers.
+    /// Phase of the work. In Sharing, provide() keeps a descriptor in the service range for children; later it moves
+    /// the descriptor to its numbers.
     enum class Phase { Sharing, Placing, Late };
     Phase phase_ = Phase::Sharing;
     std::map<FileId, int> shared_;  ///< descriptors in the service range
     std::map<FileId, int> placed_;  ///< one of the final descriptor numbers of each open file description
     std::multimap<FileId, const model::FdSlot*> slots_;
-    std::vector<std::size_t> pending_;  ///< postponed files
+    std::vector<std::size_t> pending_;  ///< indices of postponed files in the plan
     bool postponed_ = false;
     const CollectedFile* opening_ = nullptr;  ///< file that open() opens; null outside of open()
 };

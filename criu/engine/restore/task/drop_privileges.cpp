@@ -18,13 +18,14 @@
 namespace criu::engine {
 namespace {
 
-/// Unmaps the memory between the interpreter and its data: the control page, and the parking room of the vDSO.
+/// Adds steps that unmap the memory between the interpreter and its data: the control page, and the parking room of the
+/// vDSO.
 void addControlUnmapping(const compel::InjectedMemory& restorer, pie::StepList& steps) {
     const std::uint64_t code = restorer.code + pageAlignUp(pie::interpreterBlob().bytes.size());
     steps.call(pie::Subject::UnmapOld, code, SYS_munmap, code, restorer.data - code);
 }
 
-/// Maximum number of bytes of the programs that threads execute at the same time.
+/// Maximum total size in bytes of the programs that threads execute at the same time.
 constexpr std::size_t kBytesAtOnce = std::size_t{4} << 20;
 
 }  // namespace

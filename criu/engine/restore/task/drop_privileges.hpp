@@ -16,24 +16,24 @@
 
 namespace criu::engine {
 
-/// Privilege drop: last steps of a restored process, after which it has the dumped privileges. The tracer makes the
-/// seized process execute them, so criu needn't trust the process when other processes of its user can access it.
+/// Privilege drop: last steps of a restored process, which give it the dumped privileges. The tracer makes the seized
+/// process execute these steps. So criu needn't trust the process when other processes of its user can access it.
 /// Before, all descriptors of criu in the process must be closed.
 ///
 /// The interpreter executes the programs, and is unmapped at the end. The first step unmaps the control page, because
-/// processes with other credentials share it.
+/// the process shares this page with processes of other credentials.
 ///
 /// Each thread executes one program; the leader is the last. A program sets the following state, in this order:
 /// - seccomp filters: installing them needs CAP_SYS_ADMIN (seccomp(2)), which the thread may lose with its credentials.
 ///   The tracer suspends the filters, so they don't block the other steps (PTRACE_O_SUSPEND_SECCOMP).
 /// - user namespace and credentials.
-/// - security label: a profile may deny the capabilities that setting credentials needs. The file that sets the label
-///   is opened before, with criu's privileges.
-/// - attributes that the kernel resets when credentials change (prctl(2)): the dumpable flag and the death signal
-///   of the thread. The flag is cleared here in any case.
+/// - security label: set after the credentials, because a profile may deny the capabilities that setting credentials
+///   needs. The file that sets the label is opened before, with criu's privileges.
+/// - attributes that the kernel resets when credentials change (prctl(2)): the dumpable flag and the death signal of
+///   the thread. The program always clears the dumpable flag.
 /// - addresses that the kernel accesses on its own (task::restoreKernelAddresses()).
-/// - the limit of processes: the kernel compares it when the user changes. A process above it couldn't execute programs
-///   any more (flag_nproc_exceeded() in kernel/cred.c).
+/// - the limit of processes, because the kernel compares it when the user changes. A process above the limit couldn't
+///   call execve(2) any more (flag_nproc_exceeded() in kernel/cred.c).
 class PrivilegeDrop {
 public:
     using Threads = std::unordered_map<TreePid, compel::FrozenThread*>;
@@ -46,8 +46,8 @@ public:
         task::LimitsAtBirth limits;
     };
 
-    /// All arguments must outlive this object. `seccomp`: null for a process without filters. `users`: descriptor in
-    /// the process of the user namespace that it enters; -1 if it stays in its namespace.
+    /// All arguments must outlive this object. `seccomp`: null for a process without filters. `users`: descriptor
+    /// number in the process for the user namespace that the process enters; -1 if the process stays in its namespace.
     PrivilegeDrop(compel::FrozenProcess& process, const Threads& threads, const model::Task& task,
                   const std::vector<task::SeccompPlan>* seccomp, const Common& common, int users);
 

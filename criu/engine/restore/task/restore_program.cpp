@@ -49,7 +49,7 @@ RestoreProgram::RestoreProgram(const Inputs& inputs)
     const std::uint64_t parking = vdso_->parkingSize();
     const std::uint64_t room =
         code + control + parking + restorerDataRoom(in_.task.core(), mm, in_.task.threads.size());
-    // A 32-bit task needs an area below 4 GiB, because 32-bit system calls read arguments from the area.
+    // A 32-bit task needs an area below 4 GiB, because it passes addresses in the area to 32-bit system calls.
     const std::uint64_t limit = task::isCompat(in_.task.core()) ? compatTaskSize() : taskSize();
     area_ = findRestorerArea(room, limit, mm, in_.run.mappings);
     controlAt_ = area_.start + code;

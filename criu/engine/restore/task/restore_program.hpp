@@ -13,9 +13,9 @@
 
 namespace criu::engine {
 
-/// Last program of criu that a restored process executes itself. It unmaps criu's memory, completes the task's memory,
-/// sets attributes that only the task can set, and creates the threads. Then the process is parked, still with all
-/// privileges of criu. The coordinator does the remaining steps (drop_privileges.hpp).
+/// Last program of criu that a restored process executes on its own. It unmaps criu's memory, completes the task's
+/// memory, sets attributes that only the task can set, and creates the threads. Afterwards the process is parked, still
+/// with all privileges of criu. The coordinator does the remaining work (drop_privileges.hpp).
 class RestoreProgram {
 public:
     struct Inputs {

@@ -53,7 +53,7 @@ public:
     PidNsForChildren(const PidNsForChildren&) = delete;
     PidNsForChildren& operator=(const PidNsForChildren&) = delete;
 
-    /// Makes the destructor do nothing. Called in a child, which stays in the nested namespace.
+    /// Makes the destructor do nothing. Call it in a new child, because the child stays in the nested namespace.
     void forget() noexcept { home_.reset(); }
 
 private:
@@ -105,13 +105,13 @@ public:
                 end();
             finish();
         } catch (const Error& error) {
-            // The coordinator reports the first failure of all processes as the error of the restore.
+            // The coordinator reports the failure that was logged first as the error of the restore.
             run_.log.info("Failed: {}", error.what());
             run_.control.reportFailure(pid_, error.what(), error.code());
         } catch (const std::exception& error) {
             run_.control.reportFailure(pid_, error.what(), 0);
         }
-        // Waits until the coordinator kills all restored processes.
+        // Waits until the coordinator kills this process, together with all other restored processes.
         for (;;)
             ::pause();
     }
@@ -121,13 +121,14 @@ private:
     [[nodiscard]] bool alive() const { return task_ != nullptr && task_->alive(); }
 
     void begin() {
-        // A reparented process gets no death signal: its creator is a helper, which ends during the restore.
+        // A reparented process gets no death signal, because the signal would come when its creator ends: this is a
+        // helper that ends during the restore.
         if (!birth_.reparented)
             setDeathSignal();
         if (isRoot())
             cleanProcess();
-        // In a private mount or user namespace, only the root opens its own log: later the path could lead to a file of
-        // the tree.
+        // In a private mount or user namespace, only the root opens its log itself. A process that it creates could
+        // open a file of the tree at the same path.
         const bool reachesLog = isRoot() || (!run_.nsContext.ownPaths && !run_.nsContext.ids.isOwnNamespace());
         if (run_.options.logPid && !run_.options.logFile.empty() && reachesLog)
             openOwnLog();
@@ -174,7 +175,7 @@ private:
         run_.log.stage("late files");
         joinGroup();
         if (sharesTable)
-            files_.place();  // after this barrier, no other process opens files in the shared table
+            files_.place();  // after this barrier, no process that shares the table opens files any more
         files_.openLate();
         run_.control.pass(Barrier::Placed);
         files_.groupsJoined();
@@ -190,11 +191,12 @@ private:
         memory_.build(run_, *task_, files_, forChildren);
     }
 
-    /// Makes the kernel kill this process when its creator ends, so that no process stays if criu is killed.
+    /// Makes the kernel kill this process when its creator ends. If criu is killed, all restored processes end in this
+    /// way.
     void setDeathSignal() const {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (isRoot() && !run_.control.coordinatorLives())
-            ::_exit(1);  // criu was killed before the prctl(2) call
+            ::_exit(1);  // the coordinator was killed before the prctl(2) call
     }
 
     /// Waits at the gate while the coordinator fills the namespaces of the root.
@@ -223,18 +225,19 @@ private:
         }
     }
 
-    /// Closes descriptors and resets signal handlers of the coordinator, which restored processes must not have.
+    /// Closes descriptors and resets signal handlers that the process has inherited from the coordinator.
     void cleanProcess() {
         run_.stop.forget();
         if (run_.service.first > 0)
             ::close_range(0, static_cast<unsigned>(run_.service.first - 1), 0);
         ::close_range(static_cast<unsigned>(run_.service.last + 1), ~0U, 0);
-        // Doesn't block SIGCHLD, so that no signal of ended helpers and zombies stays pending.
+        // Blocks all signals except SIGCHLD, because a blocked SIGCHLD of ended helpers and zombies would stay pending.
         resetSignalActions();
         blockSignals(~maskOf(SIGCHLD));
     }
 
-    /// Enters the cgroups before the process allocates memory, which the kernel charges to them.
+    /// Enters the cgroups before the process allocates memory, because the kernel charges memory to the cgroups of the
+    /// process that allocates it.
     void enterCgroups() {
         if (alive())
             cgroupSet_ = run_.cgroups.enterOwn(task_->core(), cgroupSet_);
@@ -249,7 +252,7 @@ private:
     void joinGroup() {
         if (!birth_.pgid || ::getpgid(0) == own(birth_.pgid))
             return;
-        // Own pid 0: the process group is outside of the process' pid namespace, so the process can't join it by
+        // A process group with pid 0 here is outside of the process' pid namespace, so the process can't join it by
         // setpgid(2).
         if (own(birth_.pgid) == 0)
             fail("process {} isn't in process group {}, which its pid namespace doesn't see", pid_, birth_.pgid);
@@ -287,7 +290,7 @@ private:
         if (number == 0) {
             if (space && (flags & CLONE_FILES) == 0)
                 space->forget();
-            // Never deleted; exists until the process unmaps criu's memory.
+            // Never deleted: the object is needed until the process unmaps criu's memory, and this also frees it.
             auto* const heir = new TaskRestore(run_, child, this);
             heir->live();
         }
@@ -296,9 +299,9 @@ private:
             helpers_.push_back(number);
     }
 
-    /// Returns the children in the order of the depth of their pid namespaces, the deepest last. The creator of a child
-    /// in a nested namespace waits for the init of that namespace, so it must first create all processes on which this
-    /// init depends.
+    /// Returns the children in the order in which the process must create them: by the depth of their pid namespaces,
+    /// the deepest last. Before a child in a nested namespace, its creator waits for the init of this namespace. So it
+    /// must first create all processes on which this init depends.
     [[nodiscard]] std::vector<TreePid> inOrderOfSpaces(std::vector<TreePid> pids) const {
         const model::NestedPids& nested = run_.content.tree.nested();
         const auto depth = [&](TreePid pid) {
@@ -315,7 +318,7 @@ private:
         awaitReparentTurn(run_.births, birth_, run_.control);
         reapHelpers();
         if (task_ != nullptr) {
-            ::prctl(PR_SET_NAME, task_->core().tc->comm);  // ps(1) shows this name of a zombie
+            ::prctl(PR_SET_NAME, task_->core().tc->comm);  // the name of a zombie in ps(1)
             exitWithStatus(static_cast<int>(task_->core().tc->exit_code));
         }
         ::_exit(0);
@@ -361,8 +364,8 @@ private:
         program.run(ofThreads, early_);
     }
 
-    /// Makes the changes in an early thread that its leader has made in itself, and that later threads inherit at
-    /// birth.
+    /// Makes in an early thread the changes that its leader has made in itself. Threads that are created later inherit
+    /// these changes from the leader, but an early thread already exists.
     void followLeader() const {
         for (const auto& kind : run_.namespaces)
             kind->completeThread(*task_);
@@ -389,8 +392,9 @@ private:
     EarlyThreads early_;
 };
 
-/// Calls `create`, which creates the root, with the supplementary groups that the root must have at birth. If the
-/// tree's user namespace denies setgroups(2), these are the dumped groups; else they are criu's groups. Throws Error.
+/// Calls `create`, which creates the root, while criu has the supplementary groups that the root must have at birth. If
+/// the tree's user namespace denies setgroups(2), these are the dumped groups; else they are criu's groups. Throws
+/// Error.
 void withBirthGroups(const RestoreRun& run, const std::function<void()>& create) {
     const model::IdMap& ids = run.nsContext.ids;
     if (ids.deniesSetgroups())

@@ -6,7 +6,7 @@
 
 namespace criu::engine {
 
-/// Creates the root in new namespaces. The root waits at the gate, and then creates its children, which create their
+/// Creates the root in new namespaces. The root waits at the gate, then creates its children, and they create their own
 /// children. Returns only in the coordinator. `asSibling`: the root becomes a child of the coordinator's parent
 /// (--restore-sibling).
 HostPid createRoot(RestoreRun& run, bool asSibling);

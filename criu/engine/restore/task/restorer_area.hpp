@@ -15,7 +15,7 @@ namespace criu::engine {
 /// Addresses of the restorer in all parked processes.
 class RestorerAreas {
 public:
-    /// Copies the addresses from the control page, so that later writes of processes have no effect.
+    /// Copies the addresses from the control page, so that processes can't change them any more.
     explicit RestorerAreas(const RestoreControl& control);
 
     /// Returns the restorer's area of one process. Throws Error if the process hasn't recorded an area, or if the area
@@ -27,7 +27,7 @@ private:
     std::unordered_map<TreePid, AreaSlot> slots_;
 };
 
-/// Throws Error if a thread of a seized process isn't in the interpreter at `area`, in which parked threads sleep. A
+/// Throws Error if a thread of a seized process isn't in the interpreter at `area`: parked threads sleep there, and a
 /// thread at another address still executes code of criu.
 void requireParked(const compel::FrozenProcess& process, const compel::InjectedMemory& area);
 

@@ -25,7 +25,8 @@ void RightsCheck::requireThreads(const Wanted& wanted, std::size_t first, std::s
         const ErrorContext context([&] { return fmt::format("thread {}", thread.tid); });
         const pid_t tid = wanted.threads.at(thread.tid)->tracee.tid();
         const kernel::TaskStatus status = kernel::readThreadStatus(wanted.directory, tid, buffer);
-        // Doesn't check the parent of the root, because the kernel may have reparented it to a subreaper or init.
+        // Doesn't check the parent of the root: after the end of its parent, the kernel reparents the root to a
+        // subreaper or init.
         if (wanted.parent && HostPid(status.ppid) != *wanted.parent)
             fail("is a child of {} instead of {}", status.ppid, *wanted.parent);
         const CredsEntry& creds = *(*thread.core)->thread_core->creds;

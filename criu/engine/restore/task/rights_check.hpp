@@ -23,7 +23,7 @@ public:
     RightsCheck(const model::IdMap& ids, const task::LabelRestore& labels);
 
     /// Throws Error with the thread and the first difference. `seccomp`: null for a process without filters. `parent`:
-    /// expected parent; nothing for the root, which may be a child of a process outside of the tree.
+    /// expected parent; nothing for the root, because its parent may be outside of the tree.
     void require(const compel::FrozenProcess& process, const PrivilegeDrop::Threads& threads, const model::Task& task,
                  const std::vector<task::SeccompPlan>* seccomp, std::optional<HostPid> parent) const;
 

@@ -31,14 +31,14 @@ TaskMemory::~TaskMemory() = default;
 bool TaskMemory::sharesWithChildren(const RestoreRun& run, const model::Birth& birth, const Task& task) {
     const auto mayShare = [&](TreePid pid) {
         if (pid < TreePid() || run.births.of(pid).helper)
-            return true;  // the children of a helper may share pages with this process
+            return true;  // a helper has no memory to compare, but its children may share pages with this process
         const Task& child = *run.content.tree.byPid.at(pid);
         if (!child.alive())
             return false;
         const MmEntry& mine = **task.mm;
         const MmEntry& other = **child.mm;
-        // Compares addresses: a process that has called execve(2) has other addresses, at least of its stack, so it
-        // shares no pages.
+        // Compares addresses. After execve(2), a process shares no pages with its parent, and at least the address of
+        // its stack differs.
         return mine.mm_start_stack == other.mm_start_stack && mine.mm_start_code == other.mm_start_code;
     };
     return std::any_of(birth.beforeSession.begin(), birth.beforeSession.end(), mayShare) ||

@@ -10,15 +10,15 @@ namespace criu::engine {
 /// Builds the memory of one process during its restore.
 class TaskMemory {
 public:
-    /// `creator`: memory of the process that created this one; null for the root. It must stay valid until build()
+    /// `creator`: memory of the process that created this process; null for the root. It must exist until build()
     /// returns.
     explicit TaskMemory(const TaskMemory* creator);
     ~TaskMemory();
     TaskMemory(const TaskMemory&) = delete;
     TaskMemory& operator=(const TaskMemory&) = delete;
 
-    /// Returns true if children of this process may share pages with it (copy on write). The process must then call
-    /// build() before it creates children, so that these inherit the pages by fork.
+    /// Returns true if children of this process may share pages with it (copy on write). If so, the process must call
+    /// build() before it creates children, so that they inherit the pages by fork.
     [[nodiscard]] static bool sharesWithChildren(const RestoreRun& run, const model::Birth& birth,
                                                  const model::Task& task);
 
@@ -46,8 +46,9 @@ private:
     void fill(const RestoreRun& run, const model::Task& task, bool forChildren);
 
     std::unique_ptr<memory::AddressSpace> space_;
-    const TaskMemory* creator_;                      ///< memory of the creator; null after build()
-    std::unique_ptr<const memory::LazyAreas> late_;  ///< areas that stay empty (lazy areas); null before build()
+    const TaskMemory* creator_;  ///< memory of the creator; null after build()
+    /// Areas that the restore doesn't fill (lazy areas); null before build().
+    std::unique_ptr<const memory::LazyAreas> late_;
 };
 
 }  // namespace criu::engine

@@ -60,17 +60,17 @@ void TaskSteps::composeThread(const model::Thread& thread, pie::StepList& steps)
     const ThreadCoreEntry& own = *core.thread_core;
     task::restoreThreadState(core, steps, data_);
     task::restoreThreadControls(own, steps, data_);
-    // Sets the personality, because a new thread inherits it from its creator.
+    // Sets the personality of every thread, because a new thread inherits the personality of its creator.
     if (personalities_)
         task::restorePersonality(own.has_personality != 0 ? own.personality : task_.core().tc->personality, steps);
     task::restoreSignalStack(own, steps, data_);
-    // In a private user namespace, the coordinator sets the scheduling, because the process may not.
+    // In a private user namespace, the process may not set its scheduling, so the coordinator does.
     if (!run_.nsContext.ids.isOwnNamespace())
         task::restoreScheduling(own, run_.start.scheduling, steps, data_);
     task::restoreSignalQueue(own.signals_p, false, numberOf(task_.pid), numberOf(thread.tid), steps, data_);
 }
 
-/// Adds a step that unshares the thread's copies of objects from its creator (unshare(2)).
+/// Adds a step that gives the thread private copies of objects that it would share with its creator (unshare(2)).
 void TaskSteps::composeUnsharing(const model::ThreadBirth& birth, pie::StepList& steps) {
     const int flags = (birth.unsharesFs ? CLONE_FS : 0) | (birth.unsharesSysvsem ? CLONE_SYSVSEM : 0);
     if (flags != 0)
@@ -101,7 +101,7 @@ void TaskSteps::awaitEarlyThreads(std::size_t count, pie::StepList& steps) {
         steps.add(pie::Op::FutexWait, pie::Subject::Thread, 0, earlyBegun_, count);
 }
 
-/// Adds the program of an early thread, with steps for attributes that other threads inherit from the leader.
+/// Adds the program of an early thread. It sets some attributes that other threads inherit from the leader at birth.
 void TaskSteps::addEarly(const model::ThreadBirth& birth, std::span<const pie::ThreadStart> spawned) {
     pie::StepList steps;
     steps.add(pie::Op::FutexAdd, pie::Subject::Thread, 0, earlyBegun_, 1);
@@ -133,8 +133,8 @@ void TaskSteps::composeThreads(pie::StepList& steps) {
     const std::vector<model::ThreadBirth> births = model::planThreads(model::objectsOf(task_), early_);
     if (births.empty())
         return;
-    // Goes backwards: the program of a thread must be placed before the program of its creator, which contains its
-    // address.
+    // Goes backwards: the program of a creator contains the addresses of the programs of its threads, so these must be
+    // placed first.
     std::vector<std::vector<pie::ThreadStart>> spawnedBy(task_.threads.size());
     const auto takeSpawned = [&](std::size_t creator) {
         std::vector<pie::ThreadStart> spawned = std::move(spawnedBy[creator]);
@@ -181,8 +181,8 @@ void TaskSteps::compose(pie::StepList& steps) {
     task::restoreAttributes(core, **task_.mm, steps);
     task::restoreSignalActions(core, steps, data_);
     composeThreads(steps);
-    // Closes criu's descriptors, because all threads have entered their directories. If several processes share the
-    // descriptor table, the coordinator closes them when all these processes are parked.
+    // Closes criu's descriptors here, because all threads have entered their directories. If several processes share
+    // the descriptor table, the coordinator closes them when all these processes are parked.
     if (task_.files->users.size() == 1)
         composeClosing(steps);
     composeThread(leader, steps);
@@ -190,10 +190,10 @@ void TaskSteps::compose(pie::StepList& steps) {
     task::restoreTimers(
         core.timers, task_.pid, [this](TreePid who) { return numberOf(who); }, run_.start.timerIdsSettable, steps,
         data_);
-    // Sets the limits after timers and queued signals, because the kernel compares each of these with
+    // Sets the limits after timers and queued signals are created, because the kernel compares their number with
     // RLIMIT_SIGPENDING.
     std::uint32_t later = 1U << RLIMIT_NPROC;  // limits that other code sets later; PrivilegeDrop sets RLIMIT_NPROC
-    // The process still needs a descriptor for a userfaultfd; ResumedTree then sets RLIMIT_NOFILE.
+    // The process still needs a free descriptor number for a userfaultfd, so ResumedTree sets RLIMIT_NOFILE later.
     if (run_.lazy != nullptr)
         later |= 1U << RLIMIT_NOFILE;
     task::restoreLimits(core, {run_.start.limits, run_.start.limitsBefore}, later, steps, data_);

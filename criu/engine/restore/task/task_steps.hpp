@@ -15,22 +15,23 @@
 
 namespace criu::engine {
 
-/// Addresses in the process of the control page members `failure` and `events`, by which a program reports a failure.
+/// Addresses at which the process has mapped the members `failure` and `events` of the control page. A program reports
+/// a failure there.
 struct StepReports {
     std::uint64_t failureAt = 0;
     std::uint64_t eventsAt = 0;
 };
 
-/// Part of the restorer's program that runs when the memory of the process is complete. Its steps close criu's
-/// descriptors, set attributes that only the process and its threads can set, and create all other threads.
+/// Part of the restorer's program that runs when the memory of the process is complete. It closes criu's descriptors,
+/// sets attributes that only the process and its threads can set, and creates all other threads.
 class TaskSteps {
 public:
     /// All arguments except `reports` must outlive this object. `data`: gets the data of the steps.
     TaskSteps(const RestoreRun& run, const model::Task& task, const ThreadDirectories& directories,
               const StepReports& reports, pie::RemoteData& data);
 
-    /// Adds a step that waits until `count` early threads have begun their programs. After this step, their old stacks
-    /// may be unmapped.
+    /// Adds a step that waits until `count` early threads have begun their programs. After this step, no early thread
+    /// uses its old stack, so that criu may unmap these stacks.
     void awaitEarlyThreads(std::size_t count, pie::StepList& steps);
     /// Adds the steps of the leader, which create all other threads.
     void compose(pie::StepList& steps);
@@ -66,7 +67,7 @@ private:
     std::uint64_t earlyBegun_;
     std::uint64_t earlyGo_;        ///< address of a futex in the data: 1 when early threads may continue
     std::set<std::size_t> early_;  ///< indices of early threads
-    bool personalities_ = false;   ///< true if not all threads have the leader's personality
+    bool personalities_ = false;   ///< true if a thread has another personality than the leader
     std::vector<EarlyProgram> earlyPrograms_;
 };
 

@@ -23,8 +23,8 @@ namespace {
 constexpr int kMapVdso32 = 0x2002;  // ARCH_MAP_VDSO_32 and ARCH_MAP_VDSO_64 of <asm/prctl.h>
 constexpr int kMapVdso64 = 0x2003;
 
-/// Returns true if the kernel supports an ARCH_MAP_VDSO_… request. Such a kernel returns EEXIST, because the calling
-/// process already has a vDSO. Other kernels return EINVAL.
+/// Returns true if the kernel supports an ARCH_MAP_VDSO_… request. A kernel with support returns EEXIST, because the
+/// calling process already has a vDSO. Other kernels return EINVAL.
 bool knowsVdsoRequest(int request) {
     return ::syscall(SYS_arch_prctl, request, 0) < 0 && errno == EEXIST;
 }
@@ -33,8 +33,8 @@ bool knowsVdsoRequest(int request) {
 std::uint64_t mapBy32BitCall(std::uint32_t size) {
     constexpr std::uint64_t mmap2 = 192;
     std::uint64_t result = mmap2;
-    // The code saves rbp on the stack, because rbp holds the sixth argument. It first skips the red zone below rsp,
-    // which the compiler may use.
+    // First moves the stack pointer below the red zone, because the compiler may use the red zone. Then saves rbp on
+    // the stack, because rbp holds the sixth argument.
     asm volatile(
         "lea -128(%%rsp), %%rsp\n\t"
         "push %%rbp\n\t"
@@ -77,8 +77,8 @@ bool compatTasks() {
 }
 
 bool shadowStack() {
-    // Disables the shadow stack within the same assembler block that enables it. A return instruction between the two
-    // calls would fail, because the new shadow stack contains no return address.
+    // Disables the shadow stack in the same assembler block that enables it. Otherwise a return instruction between the
+    // two calls would fail, because the new shadow stack contains no return address.
     return inChild([] {
         constexpr std::int64_t enable = 0x5001;  // ARCH_SHSTK_… of <asm/prctl.h>, Linux 6.6
         constexpr std::int64_t disable = 0x5002;

@@ -14,8 +14,8 @@
 namespace criu::memory {
 namespace {
 
-/// Machine code of ENDBR64. With indirect branch tracking, every function that an indirect call may reach begins with
-/// it.
+/// Machine code of ENDBR64. With indirect branch tracking, this instruction begins every function that an indirect call
+/// may reach.
 constexpr std::array<std::byte, 4> kLandingPad{std::byte{0xf3}, std::byte{0x0f}, std::byte{0x1e}, std::byte{0xfa}};
 
 /// Machine code of ENDBR32, the form of ENDBR64 in 32-bit code.
@@ -52,7 +52,7 @@ std::size_t writeCompatVdsoJump(std::span<std::byte> function, std::uint64_t at,
     const std::size_t size = skipped + sizeof(kCompatJump) + sizeof(std::uint32_t);
     if (function.size() < size)
         return 0;
-    // Addresses of 32-bit code wrap around, so every distance fits.
+    // Addresses of 32-bit code wrap around, so 4 bytes are enough for every distance.
     const auto distance = static_cast<std::uint32_t>(target - (at + size));
     function[skipped] = kCompatJump;
     std::memcpy(function.data() + skipped + sizeof(kCompatJump), &distance, sizeof(distance));

@@ -35,13 +35,13 @@ struct Registers {
     /// Returns the base address of thread-local storage (%fs).
     [[nodiscard]] std::uint64_t threadPointer() const noexcept { return raw.fs_base; }
 
-    /// Returns the number of the system call that the thread is in or returns from. Returns a negative number if an
-    /// interrupt or a fault has stopped the thread.
+    /// Returns the number of the system call in which the thread is, or from which it returns. Returns a negative
+    /// number if an interrupt or a fault has stopped the thread.
     [[nodiscard]] std::int64_t syscallNumber() const noexcept { return static_cast<std::int64_t>(raw.orig_rax); }
     void setSyscallNumber(std::int64_t value) noexcept { raw.orig_rax = static_cast<std::uint64_t>(value); }
     [[nodiscard]] bool inSyscall() const noexcept { return syscallNumber() >= 0; }
 
-    /// Returns an argument of the system call that the thread is in or is about to enter. `index`: 0 to 5.
+    /// Returns an argument of the system call in which the thread is, or which it is about to enter. `index`: 0 to 5.
     [[nodiscard]] std::uint64_t syscallArgument(std::size_t index) const noexcept {
         return raw.*argumentRegisters[index];
     }
@@ -52,8 +52,8 @@ struct Registers {
     [[nodiscard]] std::int64_t syscallResult() const noexcept { return static_cast<std::int64_t>(raw.rax); }
     void setSyscallResult(std::int64_t value) noexcept { raw.rax = static_cast<std::uint64_t>(value); }
 
-    /// Cancels a system call. The kernel then doesn't restart an interrupted call, and skips the call if the thread is
-    /// at its entry.
+    /// Cancels a system call. The kernel then doesn't restart an interrupted call. If the thread is at the entry of a
+    /// call, the kernel skips the call.
     void leaveSyscall() noexcept { raw.orig_rax = ~std::uint64_t{0}; }
 
     /// Returns true if the kernel will restart the thread's interrupted system call (result -ERESTART*).
@@ -62,8 +62,8 @@ struct Registers {
         return inSyscall() && result <= -512 && result >= -516 && result != -515;
     }
 
-    /// Returns registers with which the thread repeats its interrupted system call from the start. This also holds for
-    /// a call that the kernel would continue by the restart block.
+    /// Returns registers with which the thread repeats its interrupted system call from the start, even if the kernel
+    /// would continue the call by the restart block.
     [[nodiscard]] Registers restarted() const noexcept {
         Registers changed = *this;
         if (restartsSyscall()) {
@@ -74,7 +74,7 @@ struct Registers {
         return changed;
     }
 
-    /// Number of bytes below the stack pointer that the running function may use (red zone).
+    /// Number of bytes below the stack pointer that the thread's function may use (red zone).
     static constexpr std::uint64_t belowStack = 128;
 
     /// Sets the stack pointer to the signal frame at `frame`, so that a return instruction jumps to the frame's
@@ -93,7 +93,7 @@ struct Registers {
 
     /// Sets the registers for a jump to a blob's entry (blob_start.S). `argument`: argument of blob_entry().
     /// `stackTop`: end of the blob's stack. `endSignal`: signal by which the blob reports its end. `frame`: signal
-    /// frame through which the thread continues if the tracer dies; 0 for none.
+    /// frame by which the thread continues if the tracer dies; 0 for none.
     void setEntry(std::uint64_t entry, std::uint64_t argument, std::uint64_t stackTop, int endSignal,
                   std::uint64_t frame) noexcept {
         constexpr std::uint64_t traceAndDirection = 0x100 | 0x400;
@@ -109,16 +109,16 @@ struct Registers {
         raw.eflags &= ~traceAndDirection;
     }
 
-    /// Returns the pid to which the blob has sent its end signal. Valid at the stop that ends the run.
+    /// Returns the pid to which the blob has sent its end signal. Valid in the stop that ends the run.
     [[nodiscard]] std::int32_t blobProcess() const noexcept { return static_cast<std::int32_t>(raw.rdi); }
-    /// Returns the result of the blob's entry function. Valid at the stop that ends the run (blob_start.S).
+    /// Returns the result of blob_entry(). Valid in the stop that ends the run (blob_start.S).
     [[nodiscard]] std::int64_t blobResult() const noexcept { return static_cast<std::int64_t>(raw.rbx); }
 
-    /// Returns false for a thread that runs 32-bit code, whose system calls have other numbers. setCall() and
-    /// setEntry() also work for such a thread and switch it to 64-bit code.
+    /// Returns false for a thread that runs 32-bit code; system calls of 32-bit code have other numbers. setCall() and
+    /// setEntry() also work for such a thread, and switch it to 64-bit code.
     [[nodiscard]] bool isNative() const noexcept { return raw.cs == codeSegment64; }
 
-    /// System calls of the list in compel/src/interrupted_call.cpp, by their 32-bit numbers
+    /// 32-bit numbers of the system calls in the list of compel/src/interrupted_call.cpp
     /// (arch/x86/entry/syscalls/syscall_32.tbl of Linux).
     static constexpr std::int64_t interruptedCompatCalls[] = {
         3,    // read
@@ -170,7 +170,7 @@ struct Registers {
 using ThreadSegments = std::array<user_desc, 3>;
 /// Index of the first thread-local storage segment in the GDT (GDT_ENTRY_TLS_MIN, arch/x86/include/asm/segment.h).
 inline constexpr unsigned firstThreadSegment = 12;
-/// Returns true if the selector refers to the local descriptor table, which modify_ldt(2) fills.
+/// Returns true if the selector refers to the local descriptor table. modify_ldt(2) fills this table.
 constexpr bool isOfLocalTable(std::uint64_t selector) noexcept {
     return (selector & 4) != 0;
 }
@@ -179,13 +179,12 @@ constexpr bool isOfLocalTable(std::uint64_t selector) noexcept {
 inline constexpr std::array<std::byte, 2> syscallInstructionBytes{std::byte{0x0f}, std::byte{0x05}};
 /// Bytes of a system call instruction followed by a return instruction.
 inline constexpr std::array<std::byte, 3> syscallReturnBytes{std::byte{0x0f}, std::byte{0x05}, std::byte{0xc3}};
-/// Bytes of code that calls rt_sigreturn(2). C libraries pass such code as the restorer of a signal handler
-/// (sigaction(2)).
+/// Bytes of code that calls rt_sigreturn(2). A C library passes the address of such code as the restorer of a signal
+/// handler (sigaction(2)).
 inline constexpr std::array<std::byte, 9> restorerBytes{std::byte{0x48}, std::byte{0xc7}, std::byte{0xc0},
                                                         std::byte{0x0f}, std::byte{0x00}, std::byte{0x00},
                                                         std::byte{0x00}, std::byte{0x0f}, std::byte{0x05}};
-/// Returns true for the system call instruction of 64-bit code (syscall) and for those of 32-bit code (sysenter and int
-/// $0x80).
+/// Returns true for a system call instruction: syscall of 64-bit code, or sysenter and int $0x80 of 32-bit code.
 constexpr bool entersKernel(const std::array<std::byte, 2>& instruction) noexcept {
     return instruction == syscallInstructionBytes || instruction == std::array{std::byte{0x0f}, std::byte{0x34}} ||
            instruction == std::array{std::byte{0xcd}, std::byte{0x80}};
