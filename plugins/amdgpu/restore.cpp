@@ -89,8 +89,7 @@ void AmdgpuRestore::prepare(files::FileRestore& files) {
     if (!plan_.prepare(files))
         return;
     contents_.prepare(plan_.images());
-    // Restored processes also fill buffers, but may have a root directory without the libraries.
-    kernel_.loadLibraries();
+    kernel_.loadLibraries();  // processes that fill buffers may have a root directory without libraries
     const RestoreImages& images = plan_.images();
     std::set<std::uint64_t> nodes;
     std::set<std::uint64_t> buffers;
@@ -257,8 +256,7 @@ void AmdgpuRestore::openKfd(FileId id, const CriuKfd& image, files::FileOpener& 
         const KfdBoEntry& entry = *image.bo_entries[at];
         const uapi::KfdBuffer& buffer = state.buffers[at];
         const bool content = hasContent(entry);
-        // RESTORE returns an offset with the machine's GPU id (criu_restore_memory_of_gpu() of kfd_chardev.c, Linux 6.1
-        // to 7.3).
+        // RESTORE returns offsets with the machine's GPU ids (criu_restore_memory_of_gpu(), Linux 6.1 to 7.3).
         const std::uint64_t offset = mapsByUserIds_ && isMappedByKfd(buffer.flags)
                                          ? withGpu(buffer.restoredOffset, entry.gpu_id)
                                          : buffer.restoredOffset;
@@ -420,8 +418,7 @@ void AmdgpuRestore::importShared(FileId id) {
     for (const Import& import : found->second)
         imports.push_back(import.buffer);
     importBuffers(kernel_, own().kfd, gpus, imports, [&](std::uint64_t object) { return objects_->fetch(object); });
-    // Only render nodes report mmap offsets. criu opens a separate file of the render node, because a file has only one
-    // handle of a buffer.
+    // Only render nodes report mmap offsets. A file has one handle of a buffer, so criu opens another file.
     for (const Import& import : found->second) {
         const UniqueFd node = openForDriver(import.renderMinor);
         const Drm drm(kernel_, node.get());
