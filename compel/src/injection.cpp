@@ -130,8 +130,9 @@ SignalMask BlobRun::mask() const noexcept {
     return allSignals & ~faults() & ~signalBit(end_.number);
 }
 
-/// If the tracer dies between two steps, the thread must be able to return through the signal frame. So go() sets the
-/// registers before the signal mask, and restore() sets the mask before the registers.
+/// A thread with its own registers must never have the signal mask of the blob: if the tracer died then, no signal
+/// frame would restore the mask. So go() sets the registers before the mask, and restore() sets the mask before the
+/// registers.
 void BlobRun::go(std::uint64_t argument, RemoteAddress stackTop) {
     RemoteAddress frame = 0;
     if (!tracee_->options().killOnExit) {

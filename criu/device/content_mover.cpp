@@ -136,7 +136,7 @@ void ContentMover::work(std::uint32_t number, Device& device, std::uint64_t shar
         if (failure) {
             if (!failure_)
                 failure_ = failure;
-            // Wakes threads that wait for their turn in the store; failure_ contains the cause.
+            // Wakes threads that wait to write in the order of positions. Their writes then fail.
             work.job->store->abandon();
             over_ = true;
             for (const auto& [other, queue] : devices_)

@@ -70,11 +70,11 @@ private:
 };
 
 /// Runs `work` in a child, the working process; the calling process becomes the guardian. If the user kills the
-/// guardian, even by SIGKILL, the working process reverts its changes and ends. If the guardian itself were the tracer,
-/// SIGKILL would leave its changes: its tasks would continue in injected code.
+/// guardian, even by SIGKILL, the working process reverts its changes and ends. If the guardian were the tracer,
+/// SIGKILL would leave injected code in the tasks, which would execute this code.
 ///
-/// Passes stop requests to the working process. Returns its exit status, which is the result of `work`. `work` must not
-/// throw.
+/// Passes stop requests to the working process. Returns the exit status of the working process, which is the result of
+/// `work`. `work` must not throw.
 ///
 /// Both processes stay in the namespaces in which the user started criu. The guardian notifies run.listeners, and the
 /// working process notifies run.drivers. If the working process is killed, the guardian logs the cause to run.log.

@@ -48,8 +48,8 @@ public:
     /// Returns the object that restores a file. Calls FileKindRestore::collect() for the entry if this hasn't been
     /// done.
     virtual std::shared_ptr<RestoredFile> file(FileId id) = 0;
-    /// Returns all open file descriptions in those descriptor tables that contain `id`, in the order of their
-    /// descriptors.
+    /// Returns the open file descriptions of all descriptor tables that contain `id`, each once: table after table, in
+    /// the order of descriptor numbers.
     [[nodiscard]] virtual std::vector<FileId> besides(FileId id) const = 0;
     /// Returns the processes that have a descriptor of the file.
     [[nodiscard]] virtual std::vector<TreePid> users(FileId id) const = 0;

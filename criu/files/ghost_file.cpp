@@ -24,7 +24,8 @@
 namespace criu::files {
 namespace {
 
-constexpr std::uint64_t kChunkedFrom = 12288;  // minimum size for chunks; a smaller content follows its entry directly
+// Minimum size of a regular file whose content is in chunks. A smaller content directly follows the image entry.
+constexpr std::uint64_t kChunkedFrom = 12288;
 constexpr std::size_t kCopyBlock = std::size_t{1} << 20;
 
 bool isDevice(mode_t mode) {

@@ -76,7 +76,7 @@ UniqueFd FdStore::inherit(FdKey key, UniqueFd fd) {
     UniqueFd moved(::fcntl(fd.get(), F_DUPFD_CLOEXEC, first_));
     if (!moved) {
         Error error(errno, fmt::format("move fd {} to the numbers from {} on", fd.get(), first_));
-        // The limit of open files is too low: below the range, or within it.
+        // The limit of open files is below the reserved range (EINVAL) or within it (EMFILE).
         if (error.code() == EMFILE || error.code() == EINVAL)
             error.addHint("raise the hard limit of open files: ulimit -Hn");
         throw error;

@@ -124,8 +124,8 @@ private:
 
     bool entersSession(TreePid pid, TreePid sid) { return facts_.at(pid).sid == sid || wantedSession(pid) == sid; }
 
-    /// Ensures that a member of the process' session exists below the process' birth parent, because only a member can
-    /// create the process.
+    /// Ensures that the creator of `pid`, or a descendant of it, is in the session of `pid`. A process inherits its
+    /// session, so only a member of the session can create it.
     void require(TreePid pid) {
         const TreePid sid = wantedSession(pid);
         const TreePid place = birthParent(pid);

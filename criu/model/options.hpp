@@ -326,7 +326,7 @@ struct Options {
     bool checkExtra = false;
     bool checkExperimental = false;
 
-    // Options for options and for old images:
+    // Configuration files, old images, help, version and fault injection:
     bool deprecatedImages = false;
     std::optional<std::string> configFile;
     bool noDefaultConfig = false;

@@ -116,7 +116,7 @@ void RestoredInet::open(files::FileOpener& opener) {
 
 void RestoredInet::openConnection(int socket, std::uint32_t device, files::FileOpener& opener) const {
     if (tcpClose_) {
-        ::shutdown(socket, SHUT_RDWR);  // shuts the socket down although the call fails: the socket isn't connected
+        ::shutdown(socket, SHUT_RDWR);  // returns ENOTCONN for the unconnected socket, but still shuts it down
         return finishOpen(socket, opener);
     }
     sys(::fcntl(socket, F_SETFL, O_NONBLOCK), "make a socket non-blocking");

@@ -134,7 +134,8 @@ pid_t createWithPid(const std::vector<pid_t>& numbers, std::uint64_t flags, Log&
         const int code = errno;
         const auto waited = Clock::now() - begin;
         const bool moments = waited < kMoments;
-        if (code == EAGAIN && moments) {  // retries for a moment, because criu's threads that read memory end soon
+        if (code == EAGAIN &&
+            moments) {  // criu's threads that read memory count for the limit of processes, and end soon
             std::this_thread::sleep_for(kPause);
             continue;
         }

@@ -30,8 +30,8 @@ class RemoteData;
 class StepList;
 }  // namespace criu::pie
 
-/// Functions for seccomp: strict mode and filters. Each thread has its own filters, but all threads of a process may
-/// share some filters.
+/// Functions for seccomp: strict mode and filters. Each thread has a list of filters. The lists of several threads
+/// may contain the same filter.
 namespace criu::task {
 
 /// Filters of a thread, in the order in which they were installed.

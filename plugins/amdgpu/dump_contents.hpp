@@ -16,8 +16,8 @@ class ContentMover;
 namespace criu::amdgpu {
 
 /// Saves contents of buffers in pages of the images, like memory of processes. There is one memory object for each GPU
-/// of a process, and one for each open render node. If the dump's pages can't belong to devices, uses CRIU 4.2's form
-/// instead. This applies to --compat 4.2, a page server and --track-mem.
+/// of a process, and one for each open render node. With --compat 4.2, a page server or --track-mem, the
+/// images can't have pages of devices. Then writes the separate files of CRIU 4.2.
 class DumpContents {
 public:
     DumpContents(Kernel& kernel, const device::Context& context, const Topology& topology)

@@ -212,7 +212,7 @@ void AmdgpuRestore::openKfd(FileId id, const CriuKfd& image, files::FileOpener& 
     std::map<GpuId, int> drmFds;
     for (const Node* const gpu : source.gpus()) {
         const Node& to = *plan_.here().findGpu(map.at(gpu->gpuId));
-        // The process maps new buffers only through the render node that provides its address space.
+        // Gives RESTORE the process' own render node: it maps new buffers in the GPU address space of this node.
         int drm = -1;
         if (const auto noted = plan_.drmFile(id, gpu->gpuId))
             if (const auto open = own().renderFds.find(*noted); open != own().renderFds.end())

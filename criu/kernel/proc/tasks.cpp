@@ -39,8 +39,9 @@ std::optional<pid_t> findTracedChild(const ProcDir& proc, const ProcPid& process
                                      ProcBuffer& buffer) {
     const TaskStatus parent = readThreadStatus(process, tid, buffer);
     const auto isIt = [&](const TaskStatus& child) {
-        // status contains the pids of a task from the outermost pid namespace inwards; without CONFIG_PID_NS, it
-        // contains none. The child may be in a deeper namespace than its parent.
+        // NSpid in /proc/PID/status lists a task's pids, the outer namespaces first; without CONFIG_PID_NS it is
+        // absent. A child may have more entries than its parent. The entry at the parent's depth is the pid that the
+        // parent sees.
         const std::size_t depth = parent.nsPid.size();
         const pid_t asParentSees = depth == 0 ? child.pid : depth <= child.nsPid.size() ? child.nsPid[depth - 1] : 0;
         return asParentSees == returned && child.tracerPid == parent.tracerPid;

@@ -46,7 +46,7 @@ public:
 
     [[nodiscard]] bool empty() const noexcept { return parts_.empty(); }
 
-    /// Returns the complete mappings whose pages may be lazy.
+    /// Returns the mappings that may contain lazy pages. The ranges include parts without lazy pages.
     [[nodiscard]] std::span<const Range> mappings() const noexcept { return mappings_; }
 
     /// Calls `visit` with all parts of a job in ascending order. The second argument is true if the part is lazy. No

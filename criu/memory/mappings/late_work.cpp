@@ -37,8 +37,8 @@ bool merge(const VmaEntry& one, const VmaEntry& next) {
     return one.end == next.start && isPlain(one) && isPlain(next) && one.flags == next.flags;
 }
 
-/// Calls `visit` with each plain mapping outside of guard regions. The other two arguments are its neighbours; a
-/// missing neighbour is null.
+/// Calls `visit` with each plain mapping that contains no guard region. The other two arguments are the entries before
+/// and after it, or null.
 template <typename Visit>
 void forEachPlain(std::span<VmaEntry* const> all, Visit&& visit) {
     for (std::size_t i = 0; i < all.size(); ++i) {

@@ -21,8 +21,8 @@ public:
     /// Becomes the owner of a userfaultfd for which kernel::enableUffdWpAsync() was called.
     explicit WriteTracking(UniqueFd userfaultfd) noexcept : fd_(std::move(userfaultfd)) {}
 
-    /// Finds the tracked mappings of the frozen process. Clears VmFlag::UffdWriteProtect of tracked mappings in `vmas`,
-    /// because no process of the tree handles their faults.
+    /// Finds the tracked mappings of the frozen process. Clears VmFlag::UffdWriteProtect of tracked mappings in `vmas`.
+    /// Otherwise the dump would refuse them as mappings with a userfaultfd of the tree.
     void recognize(std::span<kernel::Vma> vmas);
 
     /// Finds and returns tracked mappings without smaps data, because smaps is slow: the kernel counts every page for

@@ -445,8 +445,8 @@ void MountRestore::linkAcross(int fromMount, const std::string& from, int toMoun
     linkBelow(directory, place(one, from), place(other, to));
 }
 
-/// Creates the directory /proc on a root whose files are in the images, and keeps the times of the root.
-/// removeProcDirectory() removes it later, in another process.
+/// Creates a temporary directory /proc if the root of the namespace lacks one. Preserves the timestamps of the root.
+/// removeProcDirectory() removes the directory later, in another process.
 void MountRestore::makeProcDirectory(const MountImages::Space& space) const {
     if (!mounts_.lacksProc(space))
         return;

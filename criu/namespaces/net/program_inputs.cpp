@@ -82,7 +82,7 @@ constexpr std::string_view kForbidden[] = {"--modprobe", "--table", "--match", "
 void requireOption(const std::string& word) {
     if (word.starts_with("--")) {
         const std::string_view name = std::string_view(word).substr(0, word.find('='));
-        constexpr std::size_t kLeast = 3;  // "--" alone ends the options
+        constexpr std::size_t kLeast = 3;  // minimum length of a long option; "--" alone ends the options
         for (const std::string_view forbidden : kForbidden)
             if (name.size() < kLeast || forbidden.starts_with(name))
                 fail("a rule has the option {}", word);

@@ -295,8 +295,8 @@ void NestedProcs::share(const MountTree& tree) {
     for (const Mount& mount : tree.all())
         if (mount.pidsOf && !shared_.contains(mount.id))
             mounts.push_back(&mount);
-    // Mounts with shorter roots come first: a mount can only join the group of a mount that shows all that it shows
-    // itself (do_set_group() in fs/namespace.c).
+    // Handles mounts with shorter roots first. The kernel lets a mount join a peer group only if the root of the other
+    // mount contains the root of this mount (do_set_group() in fs/namespace.c).
     std::stable_sort(mounts.begin(), mounts.end(),
                      [](const Mount* one, const Mount* other) { return one->root.size() < other->root.size(); });
     for (const Mount* const mount : mounts) {

@@ -179,7 +179,7 @@ void NestedUserns::make(const Space& space, const model::IdMap& ofTree) const {
     UniqueFd there(ends[1]);
     const pid_t child = sys(::fork(), "create a process that makes a user namespace");
     if (child == 0) {
-        here.reset();  // the descriptor may have the number of a standard stream
+        here.reset();  // closeAllExcept() keeps descriptors 0 to 2, and this one may have such a number
         runUsernsOwner(space.place.owner, group, above, there.get());
     }
     there.reset();

@@ -61,9 +61,9 @@ dev_t deviceOf(int fd) {
 }
 
 /// libdrm_amdgpu's object for a GPU. A process has only one object and one address space for each GPU, so the library
-/// allocates the addresses. Callers lock `making` when they create or destroy an object: libdrm 2.4.114 removes an
-/// object from its list after the last reference is gone. If another thread finds the object in the list before that,
-/// an assertion in update_references() fails.
+/// allocates the addresses. The constructor and the destructor lock `making`: libdrm 2.4.114 drops the last reference
+/// of an object before it removes the object from its list. Another thread that finds it there fails an assertion
+/// (update_references()).
 class Device {
 public:
     Device(const UniqueFd& node, std::mutex& making) : making_(making) {

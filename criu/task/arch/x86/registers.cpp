@@ -138,11 +138,13 @@ void saveArray(std::span<std::byte> area, std::size_t offset, const T* field, st
         std::memcpy(area.data() + offset, field, bytes);
 }
 
-// Results with which the kernel makes its signal code restart a system call (include/linux/errno.h).
+// Results of interrupted system calls inside the kernel: it restarts such calls after a signal (include/linux/errno.h).
 constexpr std::int64_t kRestartSys = -512;
 constexpr std::int64_t kRestartNoIntr = -513;
 constexpr std::int64_t kRestartNoHand = -514;
 constexpr std::int64_t kRestartBlock = -516;
+
+// Numbers of restart_syscall(2), for 64-bit and 32-bit code.
 constexpr std::int64_t kRestartSyscall = 219;
 constexpr std::int64_t kCompatRestartSyscall = 0;
 constexpr std::uint64_t kSyscallLength = 2;

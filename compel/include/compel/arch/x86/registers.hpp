@@ -109,7 +109,7 @@ struct Registers {
         raw.eflags &= ~traceAndDirection;
     }
 
-    /// Returns the pid to which the blob has sent its end signal. Valid in the stop that ends the run.
+    /// Returns the pid of the process, to which the blob has sent its end signal. Valid in the stop that ends the run.
     [[nodiscard]] std::int32_t blobProcess() const noexcept { return static_cast<std::int32_t>(raw.rdi); }
     /// Returns the result of blob_entry(). Valid in the stop that ends the run (blob_start.S).
     [[nodiscard]] std::int64_t blobResult() const noexcept { return static_cast<std::int64_t>(raw.rbx); }
