@@ -17,6 +17,7 @@ namespace criu {
 class Arena;
 class ImageDir;
 class Log;
+class Refusals;
 class StopRequest;
 }  // namespace criu
 
@@ -53,6 +54,8 @@ public:
     [[nodiscard]] virtual const ImageDir& images() const = 0;
     /// Returns the stop request, which long work must check between its pieces.
     [[nodiscard]] virtual StopRequest& stop() = 0;
+    /// Returns the collector for errors of independent checks.
+    [[nodiscard]] virtual Refusals& refusals() = 0;
     /// Returns the arena for image messages, which lives until the messages are written.
     [[nodiscard]] virtual Arena& arena() = 0;
     /// Returns a new file id, for an entry that no descriptor refers to (path of a fifo, name of a link remap).

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include <exception>
 #include <string>
 #include <utility>
 
@@ -67,6 +68,8 @@ struct OpenFd {
     std::uint32_t network = 0;
     /// Result of FileKindDump::prepare(), or null.
     ProtobufCMessage* prepared = nullptr;
+    /// Error of FileKindDump::prepare(), which a dry run collects later; null otherwise.
+    std::exception_ptr failure;
     bool served = false;    ///< true if the file is on a userspace file system (FUSE)
     bool inFlight = false;  ///< true if the file is in the queue of a socket; `pid` and `fd` are then criu's
     kernel::FdInfo info;    ///< position, flags, mount id, and lines of the fd kind in fdinfo

@@ -19,6 +19,7 @@
 namespace criu {
 class ImageDir;
 class Log;
+class Refusals;
 class StopRequest;
 }  // namespace criu
 
@@ -130,6 +131,7 @@ struct DumpInputs {
     /// called in criu's original namespaces, because the calling thread may run scripts.
     std::function<void()> scriptsLock;
     std::function<void()> scriptsUnlock;
+    Refusals& refusals;  ///< collector for errors of independent checks
     DumpNsContext& nsContext;
 };
 

@@ -12,6 +12,7 @@
 namespace criu {
 class ImageDir;
 class Log;
+class Refusals;
 class StopRequest;
 }  // namespace criu
 
@@ -62,6 +63,7 @@ public:
     enum class Purpose {
         Dump,
         PreDump,  ///< doesn't notify listeners and doesn't pause devices
+        DryRun,   ///< doesn't notify listeners, and writes images only to memory
     };
 
     /// Freezes the tree of Options::tree. `run` and `guardian` must outlive this object. `link`: connection to the
@@ -76,6 +78,8 @@ public:
     [[nodiscard]] Log& log() const noexcept;
     [[nodiscard]] StopRequest& stop() const noexcept;
     [[nodiscard]] Guardian& guardian() const noexcept { return guardian_; }
+    /// Returns the collector for errors of independent checks.
+    [[nodiscard]] Refusals& refusals() const noexcept;
     /// Sends all images to their outlet (--stream, --stream-to, encryption) if they have one, then signs them. Throws
     /// Error.
     void sendImages();

@@ -14,6 +14,7 @@
 namespace criu {
 class ImageDir;
 class Log;
+class Refusals;
 class StopRequest;
 }  // namespace criu
 
@@ -51,6 +52,7 @@ public:
         Log& log;
         FrozenTree& tree;
         const std::map<HostPid, memory::EarlyDump>& early;  ///< processes whose pages were written early
+        Refusals& refusals;
     };
     explicit DumpMemory(const Inputs& inputs);
     ~DumpMemory();
