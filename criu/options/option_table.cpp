@@ -474,7 +474,7 @@ constexpr OptionRow kTable[] = {
      "do not use this device subsystem or plugin; may be repeated", append<&O::disabledDevices>},
     {Devices, "plugin-option", 0, Required, "NAME=VALUE", NoNo, Both, Built,
      "option of a CRIU plugin that this criu has built in: cuda_plugin.backend, .timeout, .device-map; may be repeated",
-     parsedInto<applyPluginOption>},
+     parsedInto<applyPluginOption>, "plugin_options"},
     {Devices, "gpu-map", 0, Required, "OLD=NEW", NoNo, OnRestore, Built,
      "replace GPU OLD by NEW (AMD: gpu id, unique id, PCI address; NVIDIA: UUID, number, model); may be repeated",
      gpuMap},
