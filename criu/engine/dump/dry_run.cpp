@@ -87,13 +87,13 @@ std::string dryRunJson(HostPid root, const std::vector<Refusals::Refusal>& refus
 int dryRun(Run& run, Guardian& guardian) {
     run.refusals.collect(run.stop);
     run.log.keepWarnings();
-    {
+    run.refusals.attempt([&] {
         FrozenPhase frozen(run, guardian, FrozenPhase::Purpose::DryRun, std::nullopt);
         runFuseGuarded(frozen, [&frozen](const GuardedFiles& guardedFiles) {
             examine(frozen, guardedFiles);
             return 0;
         });
-    }
+    });
     const std::vector<Refusals::Refusal>& refusals = run.refusals.all();
     const std::vector<std::string> warnings = run.log.keptWarnings();
     const auto report = (run.options.json ? dryRunJson : dryRunText)(*run.options.tree, refusals, warnings);

@@ -303,12 +303,17 @@ bool MountDump::hasContent(const Mount& mount) const {
 }
 
 std::vector<SocketFile> MountDump::writeContent(const DumpOutputs& outputs, const Mount& mount, const model::IdMap& ids,
-                                                int opened, StopRequest& stop) {
+                                                int opened, StopRequest& stop, bool dryRun) {
     const UniqueFd directory(
         sys(::openat(opened, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open {}", mount.describe()));
-    UniqueFd image = outputs.images.createRaw(ImageKind::TmpfsDev, mount.device);
     const ErrorContext context([&] { return mount.describe(); });
     FileContents apart;
+    if (dryRun) {
+        // The archive without the content of large files, which goes nowhere. It would fill the memory of a dry run.
+        const UniqueFd nowhere(sys(::open("/dev/null", O_WRONLY | O_CLOEXEC), "open /dev/null"));
+        return FileArchives().pack(directory.get(), nowhere.get(), ids, &apart, stop);
+    }
+    UniqueFd image = outputs.images.createRaw(ImageKind::TmpfsDev, mount.device);
     const bool isApart = outputs.pages.takes(memory::MemoryObject::Kind::Files) &&
                          usedBytes(directory.get()) >= FileContents::kWorthwhile;
     auto sockets = FileArchives().pack(directory.get(), image.get(), ids, isApart ? &apart : nullptr, stop);
@@ -372,11 +377,8 @@ void MountDump::writeSpace(const DumpOutputs& outputs, const SeenMountSpace& spa
                 if (!isEmpty(found->second.get(), mount))
                     fail("{} has files in it, which can't be dumped yet", mount.describe());
             } else {
-                if (options_.dryRun) {  // the content of file systems in memory may be large
-                    image.write(entry);
-                    continue;
-                }
-                const std::vector<SocketFile> sockets = writeContent(outputs, mount, ids, found->second.get(), stop);
+                const std::vector<SocketFile> sockets =
+                    writeContent(outputs, mount, ids, found->second.get(), stop, options_.dryRun);
                 entry.n_sockets = sockets.size();
                 entry.sockets = arena.messages<MntSocketEntry>(sockets.size());
                 for (std::size_t at = 0; at < sockets.size(); ++at) {

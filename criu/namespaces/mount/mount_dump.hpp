@@ -63,7 +63,8 @@ private:
     void writeSpace(const DumpOutputs& outputs, const SeenMountSpace& space, const DumpNsContext& around,
                     const std::map<int, UniqueFd>& opened, StopRequest& stop) const;
     [[nodiscard]] static std::vector<SocketFile> writeContent(const DumpOutputs& outputs, const Mount& mount,
-                                                              const model::IdMap& ids, int opened, StopRequest& stop);
+                                                              const model::IdMap& ids, int opened, StopRequest& stop,
+                                                              bool dryRun);
 
     const model::Options& options_;
     ExternalMounts externals_;
