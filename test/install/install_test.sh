@@ -37,6 +37,11 @@ for file in sbin/criu sbin/criu-ns bin/crit bin/criu-coredump share/man/man1/cri
     share/zsh/site-functions/_crit share/fish/vendor_completions.d/crit.fish; do
     expect "installed" installed "$file"
 done
+# Links of the installed README, without the fragment.
+docs="$stage$prefix/share/doc/criu"
+while read -r link; do
+    expect "README.md links to $link" test -e "$docs/$link"
+done < <(grep -oE '\]\([^)#:]+[)#]' "$docs/README.md" | sed 's/^](//; s/[)#]$//' | sort -u)
 library=$(cd "$stage$prefix" && find lib -name libcompel.a)
 expect "libcompel.a in lib or lib/TRIPLET" test -n "$library"
 for file in libcompel.so libcompel.so.1 compel/std.lib.a compel/fds.lib.a compel/blob.lib.a compel/scripts/blob.lds \

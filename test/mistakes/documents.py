@@ -85,7 +85,7 @@ def held_by_zombie(case):
     """A pid of the images is held by a process that ended and that its parent hasn't waited for: criu explain names the
     parent, and doesn't advise to end the ended process.
     """
-    case.python("if (p := os.fork()) == 0:\n  os.setsid()\n  time.sleep(1000)\nready(p)\ntime.sleep(1000)\n")
+    case.python("if os.fork() == 0:\n  os.setsid()\n  ready(os.getpid())\ntime.sleep(1000)\n")
     pid = int(case.said())
     case.criu("dump", "-t", str(pid), "-D", case.images)
     until(lambda: (processes.status(pid) or {"State": "Z"})["State"][0] == "Z", "the end of the dumped process")
@@ -93,6 +93,9 @@ def held_by_zombie(case):
     said = case.criu("explain", "-D", case.images, status=1)
     says(said, rf"In the way: pid {pid} is taken by python3, which has ended, but process {parent} hasn't waited for it "
                rf"\(make process {parent} wait for it, .*--new-pidns\)")
+    shown = subprocess.run([os.path.join(case.scripts, "crit"), "explain", case.images], capture_output=True, text=True, check=False)
+    says(shown.stdout, rf"number {pid} is that of python3, which has ended, but process {parent} hasn't waited for it\n"
+                       rf" +Make process {parent} wait for it, .*--new-pidns")
     os.kill(parent, signal.SIGKILL)
 
 

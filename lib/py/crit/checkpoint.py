@@ -240,6 +240,17 @@ class Checkpoint:
         found = self.file("REG", number, "reg")
         return found["name"] if found else "unknown path"
 
+    def inherit_name(self, kind: str, number: int) -> str:
+        """Describes a file, beginning with the name that criu restore --inherit-fd takes."""
+        if kind == "PIPE" and (found := self.file(kind, number, "pipe")):
+            return f"pipe:[{found['pipe_id']}]"
+        if kind == "INETSK" and (found := self.file(kind, number, "isk")):
+            return f"socket:[{found['ino']}]"
+        if kind == "UNIXSK" and (found := self.file(kind, number, "usk")):
+            peer = f" to socket:[{found['peer']}]" if found["peer"] else ""
+            return f"socket:[{found['ino']}]{peer}{' ' if found['name'] else ''}{found['name']}"
+        return self.describe(kind, number)
+
     def describe(self, kind: str, number: int) -> str:
         """Describes a file in a word or two."""
         if kind == "REG":
