@@ -40,20 +40,29 @@ Error& Error::addHint(std::string_view hint) {
     return *this;
 }
 
-std::string Error::message() const {
-    std::string text = attempted_;
-    if (code_ != 0)
-        text.append(": ").append(std::generic_category().message(code_));
-    if (!hint_.empty())
-        text.append(" (").append(hint_).append(")");
+/// Returns the contexts from the outermost to the innermost, each with a colon behind it.
+std::string Error::contexts() const {
+    std::string text;
+    for (auto context = contexts_.rbegin(); context != contexts_.rend(); ++context)
+        text.append(context->text).append(": ");
     return text;
 }
 
+/// Returns the failed action and its errno as text.
+std::string Error::failure() const {
+    return code_ == 0 ? attempted_ : attempted_ + ": " + std::generic_category().message(code_);
+}
+
+std::string Error::message() const {
+    return hint_.empty() ? failure() : failure() + " (" + hint_ + ")";
+}
+
+std::string Error::reason() const {
+    return contexts() + failure();
+}
+
 void Error::compose() {
-    text_.clear();
-    for (auto context = contexts_.rbegin(); context != contexts_.rend(); ++context)
-        text_.append(context->text).append(": ");
-    text_ += message();
+    text_ = contexts() + message();
 }
 
 LiveContext::LiveContext(Describe describe) noexcept : describe_(describe), outer_(innermost) {

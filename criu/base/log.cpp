@@ -5,7 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <iterator>
+#include <mutex>
 
 #include "criu/base/names.hpp"
 #include "criu/base/printable.hpp"
@@ -29,6 +31,17 @@ void writeAll(int fd, std::string_view text) noexcept {
 }
 
 }  // namespace
+
+struct Log::KeptWarnings {
+    std::mutex mutex;
+    std::vector<std::string> texts;
+
+    void add(std::string_view text) {
+        const std::lock_guard lock(mutex);
+        if (std::find(texts.begin(), texts.end(), text) == texts.end())
+            texts.emplace_back(text);
+    }
+};
 
 Log::Log() : start_(std::chrono::steady_clock::now()), trace_(std::make_unique<Trace>()) {}
 
@@ -149,6 +162,15 @@ void Log::forgetCause() noexcept {
     cause_ = {};
 }
 
+void Log::keepWarnings() {
+    kept_ = std::make_unique<KeptWarnings>();
+}
+
+std::vector<std::string> Log::keptWarnings() const {
+    const std::lock_guard lock(kept_->mutex);
+    return kept_->texts;
+}
+
 void Log::line(LogLevel level, const std::source_location* where, std::string_view text) noexcept {
     std::string escaped;
     try {
@@ -158,6 +180,10 @@ void Log::line(LogLevel level, const std::source_location* where, std::string_vi
         }
         if (level == LogLevel::Error && firstError_.text.empty())
             firstError_.text = text;
+        if (level == LogLevel::Warning && kept_) {
+            kept_->add(text);
+            return;
+        }
         if (!enabled(level))
             return;
 

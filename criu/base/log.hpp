@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "criu/base/error.hpp"
 #include "criu/base/unique_fd.hpp"
@@ -48,6 +49,11 @@ public:
 
     /// Writes the stored messages to stderr if no log file was opened. main() calls it once when criu exits.
     void flushEarly() noexcept;
+
+    /// Makes the log keep warnings, and not write them. Any thread may log such a warning.
+    void keepWarnings();
+    /// Returns the kept warnings, each of them once.
+    [[nodiscard]] std::vector<std::string> keptWarnings() const;
 
     /// Adds `pid` to all later lines, for a restored process. 0 ends this.
     void setPidPrefix(int pid) noexcept { pidPrefix_ = pid; }
@@ -94,7 +100,7 @@ public:
     }
     template <typename... Args>
     void warn(Located<Args...> format, Args&&... args) {
-        if (enabled(LogLevel::Warning))
+        if (enabled(LogLevel::Warning) || kept_)
             line(LogLevel::Warning, &format.where, fmt::format(format.text, std::forward<Args>(args)...));
     }
     template <typename... Args>
@@ -127,6 +133,8 @@ private:
     bool isFile_ = false;  ///< true if the log is a file with a path
     UniqueFd fd_;
     std::string early_;
+    struct KeptWarnings;
+    std::unique_ptr<KeptWarnings> kept_;  ///< null if the log writes warnings
     Cause firstError_;
     Cause cause_;
     std::unique_ptr<Trace> trace_;

@@ -6,25 +6,10 @@
 #include <iterator>
 
 #include "criu/base/error.hpp"
+#include "criu/base/json.hpp"
 #include "criu/base/names.hpp"
-#include "criu/base/printable.hpp"
 
 namespace criu {
-namespace {
-
-/// Returns the text as a JSON string.
-std::string quoted(std::string_view text) {
-    std::string out = "\"";
-    for (const char c : printable(text)) {
-        if (c == '"' || c == '\\')
-            out += '\\';
-        out += c;
-    }
-    return out + '"';
-}
-
-}  // namespace
-
 Trace::~Trace() {
     if (isOn() && opener_ == ::getpid())
         write(R"({"ph":"M","name":"trace_complete","pid":0,"tid":0,"args":{}})"
@@ -43,7 +28,7 @@ void Trace::nameProcess(std::string_view name) const noexcept {
     try {
         write(fmt::format(
             "{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{0},\"tid\":{0},\"args\":{{\"name\":{1}}}}},\n",
-            ::getpid(), quoted(name)));
+            ::getpid(), jsonString(name)));
     } catch (const std::exception&) {
         // Ignores the failure: out of memory, so the trace lacks a name.
     }
@@ -55,7 +40,7 @@ void Trace::span(std::string_view what, Time begin, Time end, std::optional<std:
     try {
         fmt::memory_buffer out;
         fmt::format_to(std::back_inserter(out), "{{\"ph\":\"X\",\"name\":{},\"pid\":{},\"tid\":{},\"ts\":{},\"dur\":{}",
-                       quoted(what), ::getpid(), ::gettid(), begin.count(), (end - begin).count());
+                       jsonString(what), ::getpid(), ::gettid(), begin.count(), (end - begin).count());
         if (bytes)
             fmt::format_to(std::back_inserter(out), ",\"args\":{{\"bytes\":{}}}", *bytes);
         fmt::format_to(std::back_inserter(out), "}},\n");
@@ -69,8 +54,8 @@ void Trace::moment(std::string_view what, Time at) const noexcept {
     if (!isOn())
         return;
     try {
-        write(fmt::format("{{\"ph\":\"i\",\"s\":\"g\",\"name\":{},\"pid\":{},\"tid\":{},\"ts\":{}}},\n", quoted(what),
-                          ::getpid(), ::gettid(), at.count()));
+        write(fmt::format("{{\"ph\":\"i\",\"s\":\"g\",\"name\":{},\"pid\":{},\"tid\":{},\"ts\":{}}},\n",
+                          jsonString(what), ::getpid(), ::gettid(), at.count()));
     } catch (const std::exception&) {
         // Ignores the failure: out of memory, so the trace lacks an event.
     }

@@ -10,6 +10,7 @@
 #include "criu/files/refused.hpp"
 #include "criu/kernel/mm/maps.hpp"
 #include "criu/memory/pages/read_watch.hpp"
+#include "criu/model/options.hpp"
 
 namespace criu::device {
 
@@ -58,6 +59,10 @@ std::string_view DumpDevices::whoCheckpoints(HostPid pid) const {
     return found != parts_.end() ? found->subsystem->name() : std::string_view();
 }
 
+bool DumpDevices::isLeftToCheckpoint(HostPid pid, const struct stat& stat) const {
+    return context_.options.dryRun && S_ISCHR(stat.st_mode) && !whoCheckpoints(pid).empty();
+}
+
 void DumpDevices::checkpoint(std::span<compel::FrozenProcess* const> processes, const ProcessCheckpointed& settled) {
     // Passes `settled` only to the last subsystem that checkpoints, because an earlier one doesn't know whether a later
     // one changes the process.
@@ -74,6 +79,8 @@ bool DumpDevices::isUnusable(const MappedDevice& mapped) {
 }
 
 bool DumpDevices::claims(const MappedDevice& mapped) {
+    if (isLeftToCheckpoint(mapped.pid, mapped.stat))
+        return true;
     return std::any_of(parts_.begin(), parts_.end(), [&](const Part& part) {
         const ErrorContext context(
             [&] { return fmt::format("{}: memory at {:#x}", part.subsystem->name(), mapped.vma.start); });
@@ -82,10 +89,14 @@ bool DumpDevices::claims(const MappedDevice& mapped) {
 }
 
 bool DumpDevices::claims(const files::OpenFd& file) {
+    if (isLeftToCheckpoint(file.pid, file.stat))
+        return true;
     return std::any_of(parts_.begin(), parts_.end(), [&](const Part& part) { return part.dump->claims(file); });
 }
 
 void DumpDevices::dump(const files::OpenFd& file, FileId id) {
+    if (context_.options.dryRun)
+        return;
     const bool taken = std::any_of(parts_.begin(), parts_.end(), [&](const Part& part) {
         const ErrorContext context([&] { return fmt::format("{}: {}", part.subsystem->name(), file.describe()); });
         return part.dump->claims(file) && part.dump->dump(file, id);

@@ -30,7 +30,8 @@ public:
     [[nodiscard]] bool isUnusable(const MappedDevice& mapped);
     [[nodiscard]] bool claims(const MappedDevice& mapped);
     [[nodiscard]] bool claims(const files::OpenFd& file);
-    /// Dumps a file by the first subsystem that accepts it. Throws Error if no subsystem does.
+    /// Saves a file by the first subsystem that handles it. Throws Error if no subsystem handles it. A dry run saves
+    /// nothing.
     void dump(const files::OpenFd& file, FileId id);
     [[nodiscard]] bool takesSockets() const;
     [[nodiscard]] bool takeSocket(int fd, std::uint32_t inode);
@@ -51,6 +52,10 @@ private:
     };
     DumpDevices(const model::Options& options, Log& log, const ImageDir& images, memory::PageSinks& pages,
                 StopRequest& stop);
+
+    /// Returns true for a device file that a dry run can't examine, because only the checkpoint of the process closes
+    /// or saves such files.
+    [[nodiscard]] bool isLeftToCheckpoint(HostPid pid, const struct stat& stat) const;
 
     Inventory inventory_;
     std::unique_ptr<memory::ReadWatch> watch_;

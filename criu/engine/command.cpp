@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "criu/base/names.hpp"
+#include "criu/base/refusals.hpp"
 #include "criu/base/trace.hpp"
 #include "criu/base/version.hpp"
 #include "criu/device/plugin.hpp"
@@ -163,8 +164,9 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
     // Opens the stream before openDirectories() changes the directory, because the path is relative to the directory in
     // which the user started criu.
     ImageStreamFile stream(invocation.command, options, stop);
-    ImageKeys keys(invocation.command, options, stop);  // key paths are also relative to that directory
-    Run run{options, log, stop, devices, stream, keys};
+    ImageKeys keys(invocation.command, options, stop);  // before openDirectories(), like `stream`
+    Refusals refusals;
+    Run run{options, log, stop, devices, stream, keys, refusals};
     run.client = client;
     device::PluginDirectory plugins = device::pluginDirectory(options);
     if (plugins.asked && !plugins.path.starts_with('/'))

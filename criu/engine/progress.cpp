@@ -81,6 +81,8 @@ Progress::~Progress() {
 }
 
 int Progress::terminal(const model::Options& options) noexcept {
+    if (options.dryRun)
+        return -1;
     const bool logIsThere = options.logFile.empty() && options.verbosity >= LogLevel::Info;
     if (options.quiet || options.verbosity == LogLevel::Message || logIsThere || ::isatty(STDERR_FILENO) == 0)
         return -1;

@@ -11,6 +11,7 @@
 #include <limits>
 #include <string_view>
 
+#include "criu/base/json.hpp"
 #include "criu/engine/client_rules.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/image/image_dir.hpp"
@@ -62,7 +63,8 @@ void report(const Statistics& statistics, const model::Options& options, const m
     try {
         writeStatistics(openWorkDir(client), statistics);
         if (options.displayStats)
-            ::dprintf(STDOUT_FILENO, "%s", describeStatistics(statistics).c_str());
+            ::dprintf(STDOUT_FILENO, "%s",
+                      (options.json ? statisticsJson(statistics) : describeStatistics(statistics)).c_str());
     } catch (const std::exception& error) {
         log.warn("No statistics: {}", error.what());
     }
@@ -106,6 +108,40 @@ void writeStatistics(const ImageDir& workDir, const RestoreStatistics& statistic
     auto* const entry = arena.make<StatsEntry>();
     entry->restore = restore;
     write(workDir, ImageKind::StatsRestore, *entry);
+}
+
+std::string statisticsJson(const DumpStatistics& statistics) {
+    return JsonWriter()
+        .beginObject()
+        .add("command", "dump")
+        .add("freezing_time", std::int64_t{statistics.freezing.count()})
+        .add("frozen_time", std::int64_t{statistics.frozen.count()})
+        .add("memdump_time", std::int64_t{statistics.memoryDump.count()})
+        .add("memwrite_time", std::int64_t{statistics.memoryWrite.count()})
+        .add("pages_scanned", statistics.pagesScanned)
+        .add("pages_skipped_parent", statistics.pagesSkippedParent)
+        .add("pages_written", statistics.pagesWritten)
+        .add("pages_lazy", statistics.pagesLazy)
+        .add("shpages_scanned", statistics.sharedPagesScanned)
+        .add("shpages_skipped_parent", statistics.sharedPagesSkippedParent)
+        .add("shpages_written", statistics.sharedPagesWritten)
+        .add("buffer_bytes", statistics.bufferBytes)
+        .end()
+        .take();
+}
+
+std::string statisticsJson(const RestoreStatistics& statistics) {
+    return JsonWriter()
+        .beginObject()
+        .add("command", "restore")
+        .add("forking_time", std::int64_t{statistics.forking.count()})
+        .add("restore_time", std::int64_t{statistics.restore.count()})
+        .add("pages_compared", statistics.pagesCompared)
+        .add("pages_skipped_cow", statistics.pagesSkippedCow)
+        .add("pages_restored", statistics.pagesRestored)
+        .add("buffer_bytes", statistics.bufferBytes)
+        .end()
+        .take();
 }
 
 std::string describeStatistics(const DumpStatistics& statistics) {

@@ -70,6 +70,10 @@ void writeStatistics(const ImageDir& workDir, const RestoreStatistics& statistic
 std::string describeStatistics(const DumpStatistics& statistics);
 std::string describeStatistics(const RestoreStatistics& statistics);
 
+/// Returns the JSON document of --display-stats --json, with the field names of the images. Times are microseconds.
+std::string statisticsJson(const DumpStatistics& statistics);
+std::string statisticsJson(const RestoreStatistics& statistics);
+
 /// Writes the statistics into the work directory, and prints them with --display-stats. A failure is only logged,
 /// because the tasks are already resumed or killed.
 void reportStatistics(const DumpStatistics& statistics, const model::Options& options, const model::Client& client,

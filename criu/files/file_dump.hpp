@@ -17,6 +17,7 @@ namespace criu {
 class Arena;
 class ImageDir;
 class Log;
+class Refusals;
 class StopRequest;
 }  // namespace criu
 
@@ -53,7 +54,9 @@ public:
     [[nodiscard]] virtual const ImageDir& images() const = 0;
     /// Returns the stop request. Long work must check it between pieces of data.
     [[nodiscard]] virtual StopRequest& stop() = 0;
-    /// Returns the arena for image messages. It exists until the messages are written.
+    /// Returns the collector for errors of independent checks.
+    [[nodiscard]] virtual Refusals& refusals() = 0;
+    /// Returns the arena for image messages, which lives until the messages are written.
     [[nodiscard]] virtual Arena& arena() = 0;
     /// Returns a new file id for an entry to which no descriptor refers (path of a fifo, name of a link remap).
     virtual FileId nextId() = 0;

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include <exception>
 #include <string>
 #include <utility>
 
@@ -67,11 +68,11 @@ struct OpenFd {
     std::uint32_t network = 0;
     /// Result of FileKindDump::prepare(), or null.
     ProtobufCMessage* prepared = nullptr;
-    bool served = false;  ///< true if the file is on a userspace file system (FUSE)
-    /// True if the file is in the queue of a socket. criu then has a copy of the descriptor; `pid` and `fd` belong to
-    /// this copy.
-    bool inFlight = false;
-    kernel::FdInfo info;  ///< position, flags, mount id, and lines of the fd kind in fdinfo
+    /// Error of FileKindDump::prepare(), which a dry run collects later; null otherwise.
+    std::exception_ptr failure;
+    bool served = false;    ///< true if the file is on a userspace file system (FUSE)
+    bool inFlight = false;  ///< true if the file is in the queue of a socket; `pid` and `fd` are then criu's
+    kernel::FdInfo info;    ///< position, flags, mount id, and lines of the fd kind in fdinfo
 
     /// Marks a file on a userspace file system. criu then never closes `copy`, because close(2) of this descriptor
     /// would wait for the server (unlike for O_PATH).

@@ -57,6 +57,17 @@ struct stat statOf(int file, const std::string& path) {
     return status;
 }
 
+/// Throws Error for a file whose size has changed since the dump.
+[[noreturn]] void refuseSize(const std::string& path, const struct stat& now, std::uint64_t dumped) {
+    Error error(0, fmt::format("{} has {} bytes, not {} as when it was dumped", path, now.st_size, dumped));
+    if (static_cast<std::uint64_t>(now.st_size) > dumped)
+        error.addHint(fmt::format("put back the file of the dump; if the file was only appended to: truncate -s {} {}",
+                                  dumped, path));
+    else
+        error.addHint("put back the file of the dump");
+    throw error;
+}
+
 /// Throws Error unless the file matches the entry. `file` is an O_PATH descriptor: criu opens the file only after this
 /// check.
 void validate(const RegFileEntry& entry, int file, const std::string& path, const PathOpening& opening) {
@@ -67,7 +78,7 @@ void validate(const RegFileEntry& entry, int file, const std::string& path, cons
     if (opening.check == PathCheck::Nothing)
         return;
     if (entry.has_size != 0 && S_ISREG(now.st_mode) && static_cast<std::uint64_t>(now.st_size) != entry.size)
-        fail("{} has {} bytes, not {} as when it was dumped", path, now.st_size, entry.size);
+        refuseSize(path, now, entry.size);
     if (entry.has_mode != 0 && now.st_mode != entry.mode && !opening.options.skipFileRwxCheck) {
         Error error(0,
                     fmt::format("{} has mode {:#o}, not {:#o} as when it was dumped", path, now.st_mode, entry.mode));

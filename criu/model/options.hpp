@@ -258,6 +258,8 @@ struct Options {
     std::vector<External> externals;
     std::vector<InheritFd> inheritFds;
     std::vector<InheritMark> inheritMarks;
+    bool dryRun = false;     ///< true if a dump only reports its refusals
+    bool json = false;       ///< true if the command prints its report as JSON
     bool allowLoss = false;  ///< true if external pipes without a replacement are restored with a closed other end
 
     // Options for mounts and namespaces:

@@ -19,6 +19,7 @@
 namespace criu {
 class ImageDir;
 class Log;
+class Refusals;
 class StopRequest;
 }  // namespace criu
 
@@ -132,6 +133,7 @@ struct DumpInputs {
     /// scriptsUnlock() in the namespaces in which criu was started, because the calling thread may run scripts.
     std::function<void()> scriptsLock;
     std::function<void()> scriptsUnlock;
+    Refusals& refusals;  ///< collector for errors of independent checks
     DumpNsContext& nsContext;
 };
 

@@ -215,6 +215,18 @@ static void requireSecrecyFits(const Invocation& invocation) {
             "--sign and --stream-to exclude each other: sign images in a directory, and send that by criu stream pack");
 }
 
+/// Throws Error if --json would change nothing, or if messages could be between the lines of the document.
+static void requireJsonFits(const Invocation& invocation) {
+    const model::Options& options = invocation.options;
+    const Command command = invocation.command;
+    if (!options.json)
+        return;
+    if (command != Command::Check && command != Command::Explain && !options.dryRun && !options.displayStats)
+        fail("--json needs {}--display-stats", command == Command::Dump ? "--dry-run or " : "");
+    if (options.logFile == "-")
+        fail("--json and --log-file - exclude each other: standard output is for the document");
+}
+
 /// Throws Error for commands that can't use --stream. CRIU 4.2 refuses the same commands.
 static void requireStreamCommand(const Invocation& invocation) {
     const Command command = invocation.command;
@@ -281,6 +293,7 @@ void validate(Invocation& invocation, std::vector<std::string> words) {
                 fail("{} {} is for restore only", setting.describe(), *setting.value);
     if (command == Command::Dump && options.background)
         requireBackgroundFits(options);
+    requireJsonFits(invocation);
     requireStreamCommand(invocation);
     requireStreamable(invocation);
     requireSecrecyFits(invocation);

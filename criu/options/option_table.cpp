@@ -41,6 +41,7 @@ constexpr CommandSet PageClients{Dump, PreDump, LazyPages};
 constexpr CommandSet Summing{Dump, PreDump, PageServer, Restore, LazyPages, Explain};
 constexpr CommandSet OnCheck{Check};
 constexpr CommandSet Both{Dump, Restore, Explain};
+constexpr CommandSet Reports{Dump, PreDump, Restore, Check, Explain};
 constexpr CommandSet Dumps{Dump, PreDump};
 constexpr CommandSet PageWriters{Dump, PreDump, PageServer};
 constexpr CommandSet PageWire{Dump, PreDump, LazyPages, PageServer};
@@ -76,6 +77,8 @@ constexpr OptionRow kTable[] = {
      flags<&O::quiet>},
     {General, "display-stats", 0, None, "", HasNo, Runs, Built, "print times and amounts at the end",
      flag<&O::displayStats>, open("display_stats")},
+    {General, "json", 0, None, "", NoNo, Reports, Built,
+     "print the report as one JSON document; with dump, that of --dry-run or --display-stats", flags<&O::json>},
     {General, "trace", 0, Required, "FILE", NoNo, Runs, Built,
      "write a timeline of criu's processes and threads, for https://ui.perfetto.dev", path<&O::traceFile>},
     {General, "config", 0, Required, "FILE", NoNo, Everywhere, Built,
@@ -90,6 +93,9 @@ constexpr OptionRow kTable[] = {
      "unprivileged"},
     {Run, "tree", 't', Required, "PID", NoNo, Dumps, Built, "dump this process with all its descendants", tree,
      open({"pid", readTree})},
+    {Run, "dry-run", 0, None, "", NoNo, OnDump, Built,
+     "report everything that a dump would refuse or lose, write no images, and leave the processes unchanged",
+     flags<&O::dryRun>},
     {Run, "leave-stopped", 's', None, "", NoNo, Both, Built, "leave the processes stopped",
      finalState<model::FinalState::Stopped>, open("leave_stopped")},
     {Run, "leave-running", 'R', None, "", NoNo, OnDump, Built, "resume the processes after the dump",
@@ -468,7 +474,7 @@ constexpr OptionRow kTable[] = {
      "do not use this device subsystem or plugin; may be repeated", append<&O::disabledDevices>},
     {Devices, "plugin-option", 0, Required, "NAME=VALUE", NoNo, Both, Built,
      "option of a CRIU plugin that this criu has built in: cuda_plugin.backend, .timeout, .device-map; may be repeated",
-     parsedInto<applyPluginOption>},
+     parsedInto<applyPluginOption>, "plugin_options"},
     {Devices, "gpu-map", 0, Required, "OLD=NEW", NoNo, OnRestore, Built,
      "replace GPU OLD by NEW (AMD: gpu id, unique id, PCI address; NVIDIA: UUID, number, model); may be repeated",
      gpuMap},

@@ -336,6 +336,8 @@ void parseInheritFd(std::string_view text, Options& options) {
 void addInheritFd(InheritFd inherit, Options& options) {
     if (inherit.name.empty())
         fail("descriptor {} has no name of a file", inherit.fd);
+    if (inherit.name.front() == '/')  // a path, whose name in images and requests has no slash at its beginning
+        inherit.name.erase(0, 1);
     for (const InheritFd& known : options.inheritFds)
         if (known.name == inherit.name)
             fail("'{}' is given twice, as descriptor {} and {}", inherit.name, known.fd, inherit.fd);

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
+#include "criu/base/refusals.hpp"
 #include "criu/files/fown.hpp"
 #include "criu/files/open_fd.hpp"
 #include "criu/kernel/proc/fd_holders.hpp"
@@ -240,7 +241,7 @@ void UnixDump::finish(files::FileDump& dump) {
         const std::uint32_t outside = found->first;
         const UnixSocketInfo* const info = find(dump.networkNumber(), outside);
         for (const Waiting& socket : found->second)
-            checkOutside(socket, info, dump);
+            dump.refusals().attempt([&] { checkOutside(socket, info, dump); });
         addOutside(outside, info, dump);
         release(outside, dump);
     }

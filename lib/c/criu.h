@@ -172,6 +172,8 @@ int criu_add_irmap_path(const char* path);
 /* A descriptor that criu inherits, so it mustn't be close-on-exec. For criu_restore_child() and CRIU_COMM_BIN. */
 int criu_add_inherit_fd(int fd, const char* key);
 int criu_add_external(const char* key);
+/* "PLUGIN.NAME=VALUE", as for --plugin-option. */
+int criu_add_plugin_option(const char* option);
 int criu_set_page_server_address_port(const char* address, int port);
 int criu_set_pre_dump_mode(enum criu_pre_dump_mode mode);
 /* An unbound Unix datagram socket that keeps pidfds between pre-dumps. */
@@ -273,6 +275,7 @@ int criu_local_add_cg_dump_controller(criu_opts* opts, const char* name);
 int criu_local_add_cg_yard(criu_opts* opts, const char* path);
 int criu_local_add_inherit_fd(criu_opts* opts, int fd, const char* key);
 int criu_local_add_external(criu_opts* opts, const char* key);
+int criu_local_add_plugin_option(criu_opts* opts, const char* option);
 int criu_local_set_page_server_address_port(criu_opts* opts, const char* address, int port);
 int criu_local_set_pre_dump_mode(criu_opts* opts, enum criu_pre_dump_mode mode);
 void criu_local_set_pidfd_store_sk(criu_opts* opts, int sk);

@@ -122,6 +122,7 @@ static void set_lists(criu_opts* opts) {
         OK(criu_local_add_skip_mnt(opts, "/mnt"));
         OK(criu_local_add_irmap_path(opts, "/irmap"));
         OK(criu_local_add_external(opts, "mnt[]"));
+        OK(criu_local_add_plugin_option(opts, "cuda_plugin.timeout=9"));
         OK(criu_local_add_cg_dump_controller(opts, "cpu"));
         OK(criu_local_add_ext_mount(opts, "key", "val"));
         OK(criu_local_add_veth_pair(opts, "in", "out"));

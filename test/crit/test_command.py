@@ -113,6 +113,12 @@ class Refusals(Scratch):
             result = crit(*words)
             self.assertEqual(result.returncode, 1, words)
             self.assertIn(b"are encrypted, which crit doesn't undo", result.stderr, words)
+        shown = crit("show", folder)
+        self.assertEqual((shown.returncode, shown.stderr), (0, b""))
+        self.assertIn(f"Encrypted checkpoint in {folder}, for 1 recipient\n", shown.stdout.decode())
+        self.assertIn(b", 5 files\n", shown.stdout)
+        shown = json.loads(crit("show", "--json", folder).stdout)
+        self.assertEqual((shown["kind"], shown["recipients"], shown["files_on_disk"]), ("encrypted", 1, 5))
         for words in (["info"], ["show"], ["decode", "-i"]):
             result = crit(*words, self.file("images/encrypted-1.img"))
             self.assertEqual((result.returncode, result.stdout), (1, b""), words)

@@ -33,9 +33,15 @@ for file in sbin/criu sbin/criu-ns bin/crit bin/criu-coredump share/man/man1/cri
     share/man/man1/criu-coredump.1 bin/compel include/compel/tracee.hpp include/compel/infect.h include/compel/asm/fpu.h include/compel/plugins/std/asm/syscall-types.h \
     include/criu/criu-plugin.h include/criu/criu.h include/criu/rpc.pb-c.h include/criu/rpc.proto include/criu/version.h \
     share/doc/criu/COPYING share/doc/criu/COPYING.LGPL share/man/man8/criu.8 share/bash-completion/completions/criu share/bash-completion/completions/crit \
-    lib/criu/cuda_plugin.so lib/criu/amdgpu_plugin.so share/zsh/site-functions/_criu share/fish/vendor_completions.d/criu.fish; do
+    lib/criu/cuda_plugin.so lib/criu/amdgpu_plugin.so share/zsh/site-functions/_criu share/fish/vendor_completions.d/criu.fish \
+    share/zsh/site-functions/_crit share/fish/vendor_completions.d/crit.fish; do
     expect "installed" installed "$file"
 done
+# Links of the installed README, without the fragment.
+docs="$stage$prefix/share/doc/criu"
+while read -r link; do
+    expect "README.md links to $link" test -e "$docs/$link"
+done < <(grep -oE '\]\([^)#:]+[)#]' "$docs/README.md" | sed 's/^](//; s/[)#]$//' | sort -u)
 library=$(cd "$stage$prefix" && find lib -name libcompel.a)
 expect "libcompel.a in lib or lib/TRIPLET" test -n "$library"
 for file in libcompel.so libcompel.so.1 compel/std.lib.a compel/fds.lib.a compel/blob.lib.a compel/scripts/blob.lds \

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "criu/base/error.hpp"
+#include "criu/base/refusals.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/device/subsystem.hpp"
 #include "criu/engine/engine.hpp"
@@ -67,13 +68,12 @@ void converse(const std::string& images) {
     const device::Subsystems noDevices;
     engine::ImageStreamFile noStream;
     engine::ImageKeys noKeys;
-    engine::Run run{options,
-                    log,
-                    stop,
-                    noDevices,
-                    noStream,
-                    noKeys,
-                    UniqueFd(sys(::open(images.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open {}", images))};
+    Refusals noRefusals;
+    engine::Run run{
+        options,    log,
+        stop,       noDevices,
+        noStream,   noKeys,
+        noRefusals, UniqueFd(sys(::open(images.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open {}", images))};
     run.listeners = model::StageListeners({&client});
     sys(::chdir(images.c_str()), "enter {}", images);
     if (const int status = engine::restore(run); status != 0)

@@ -298,8 +298,39 @@ def from_other(subject, _task):
     subject.check()
 
 
+def dry(subject):
+    """Makes a dry run of a dump. Requires that it leaves the tree unchanged and no image. Returns exit status and output."""
+    images = subject.images("dry")
+    run = subject.ours.dump(subject.root, images, [*subject.dump_options, "--dry-run"])
+    with open(run.log + ".output", encoding="utf-8", errors="replace") as file:
+        said = file.read()
+    left = [name for name in os.listdir(images) if not name.startswith("dump.log")]
+    if left:
+        raise Failed(f"the dry run has left {left} in {images}")
+    subject.require_running("after a dry run")
+    subject.require_unchanged("after a dry run")
+    return run.code, said
+
+
+def dry_run(subject, _task):
+    """Makes two dry runs, which must refuse nothing, and then a dump."""
+    for _ in range(2):
+        code, said = dry(subject)
+        if code != 0 or "Refused:" in said:
+            raise Failed(f"a dry run has ended with {code}: {said}")
+        if subject.warns and not re.search(f"(?m)^Warning: .*(?:{subject.warns})", said):
+            raise Failed(f"no warning of {subject.warns!r} in: {said}")
+    subject.dump(subject.ours, "images")
+    subject.restore(subject.ours, "images")
+    subject.check()
+
+
 def refused(subject, task):
-    """Requires a dump to fail with the expected Error line and to leave the tree unchanged."""
+    """Requires a dump to fail with the expected Error line and to leave the tree unchanged. A dry run tells the same."""
+    code, said = dry(subject)
+    if code != 1 or not any(re.search(task["refused"], line) for line in said.splitlines()
+                            if line.startswith(("Refused:", "Error:"))):
+        raise Failed(f"no refusal of a dry run matches /{task['refused']}/: it has ended with {code}: {said}")
     run = subject.ours.dump(subject.root, subject.images("images"), subject.dump_options)
     require_refusal(subject, run, task["refused"])
     subject.check()
@@ -332,6 +363,7 @@ MODES = [
     Mode("compressed", compressed, beyond_42=True, of_memory=True),
     Mode("checksummed", checksummed, beyond_42=True, of_memory=True),
     Mode("leave-running", leave_running),
+    Mode("dry-run", dry_run, beyond_42=True),
     Mode("terminated", terminated, beyond_42=True),
     Mode("killed", killed, beyond_42=True),
     Mode("to-other", to_other, exchange=True),

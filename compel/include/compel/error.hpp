@@ -31,8 +31,11 @@ public:
     /// Returns the contexts from the outermost to the innermost, and the message, for instance "process 7 (sleep): fd
     /// 3: open /x: Permission denied (hint)".
     [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
-    /// Returns the text without contexts. For a new error that quotes this error, because the new error gets the
-    /// contexts itself.
+    /// Returns the text of what() without the hint.
+    [[nodiscard]] std::string reason() const;
+    /// Returns the hint; empty without addHint().
+    [[nodiscard]] const std::string& hint() const noexcept { return hint_; }
+    /// Returns the text without contexts, for a new error that quotes this error and gets the same contexts.
     [[nodiscard]] std::string message() const;
 
 private:
@@ -40,6 +43,8 @@ private:
         std::string text;
         std::uint64_t id;  ///< id of the LiveContext
     };
+    [[nodiscard]] std::string contexts() const;
+    [[nodiscard]] std::string failure() const;
     void compose();
 
     int code_;

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "criu/base/json.hpp"
+
 namespace criu::engine {
 namespace {
 
@@ -61,20 +63,121 @@ bool wanted(const FeatureProbe& feature, const model::Options& options) {
     return false;
 }
 
-/// Returns the reason why the system lacks the feature, and a remedy for the user; the text may be empty. Returns
-/// nothing if the system has the feature.
-std::optional<std::string> lackOf(const FeatureProbe& feature) {
+/// Reason why a feature is missing, and what the user can do; all texts may be empty.
+struct Lack {
+    std::string text;  ///< reason and remedy in one line
+    std::string reason;
+    std::string remedy;
+};
+
+/// Returns nothing if the system has the feature.
+std::optional<Lack> lackOf(const FeatureProbe& feature) {
     try {
-        return feature.supported() ? std::nullopt : std::optional<std::string>("");
+        return feature.supported() ? std::nullopt : std::optional<Lack>(Lack{});
     } catch (const Error& error) {
-        return error.what();
+        return Lack{error.what(), error.reason(), error.hint()};
     }
 }
 
-std::string answer(std::string_view name, const std::optional<std::string>& lack) {
+std::string answer(std::string_view name, const std::optional<Lack>& lack) {
     if (!lack)
         return fmt::format("{} is supported\n", name);
-    return fmt::format("{} is not supported\n{}", name, lack->empty() ? "" : fmt::format("  {}\n", *lack));
+    return fmt::format("{} is not supported\n{}", name, lack->text.empty() ? "" : fmt::format("  {}\n", lack->text));
+}
+
+std::string_view categoryName(FeatureCategory category) noexcept {
+    switch (category) {
+        case FeatureCategory::Extra:
+            return "extra";
+        case FeatureCategory::Experimental:
+            return "experimental";
+        case FeatureCategory::OnRequest:
+            return "on-request";
+        case FeatureCategory::Device:
+            return "device";
+    }
+    return "";
+}
+
+void addLack(JsonWriter& out, const std::optional<Lack>& lack) {
+    out.add("supported", !lack);
+    if (lack)
+        out.addOrNull("reason", lack->reason).addOrNull("remedy", lack->remedy);
+}
+
+/// Adds a feature to a list of the document. Returns true if the system has the feature.
+bool addFeature(JsonWriter& out, const FeatureProbe& feature) {
+    const std::optional<Lack> lack = lackOf(feature);
+    out.beginObject().add("name", feature.name).add("purpose", feature.purpose);
+    out.add("category", categoryName(feature.category));
+    addLack(out, lack);
+    out.end();
+    return !lack;
+}
+
+/// Adds a requirement of all dumps and restores. Returns true if the system meets it.
+bool addBasic(JsonWriter& out, const BasicCheck& basic) {
+    std::optional<Lack> lack;
+    try {
+        basic.test();
+    } catch (const Error& error) {
+        lack = Lack{error.what(), error.reason(), error.hint()};
+    }
+    out.beginObject().add("name", basic.what);
+    addLack(out, lack);
+    out.end();
+    return !lack;
+}
+
+[[noreturn]] void refuseName(std::string_view name, std::span<const FeatureProbe> features) {
+    std::vector<std::string_view> names;
+    for (const FeatureProbe& feature : features)
+        names.push_back(feature.name);
+    names.emplace_back("list");
+    fail("unknown feature '{}', use one of: {}", name, fmt::join(names, ", "));
+}
+
+/// Returns true if `part` is the feature `name` or one of its parts.
+bool isPartOf(const FeatureProbe& part, std::string_view name) {
+    return part.name == name ||
+           (part.category == FeatureCategory::Device && part.name.starts_with(fmt::format("{}_", name)));
+}
+
+/// Runs the command with --json. Logs nothing.
+int checkAsJson(const model::Options& options, std::span<const BasicCheck> basics,
+                std::span<const FeatureProbe> features, std::string& output) {
+    const auto named = std::find_if(features.begin(), features.end(),
+                                    [&](const FeatureProbe& feature) { return feature.name == options.feature; });
+    const bool all = options.feature == "list";
+    if (options.feature && !all && named == features.end())
+        refuseName(*options.feature, features);
+    bool good = true;
+    JsonWriter out;
+    out.beginObject().add("command", "check");
+    if (!options.feature) {
+        out.beginList("basics");
+        for (const BasicCheck& basic : basics)
+            good = addBasic(out, basic) && good;
+        out.end();
+    }
+    out.beginList("features");
+    for (const FeatureProbe& feature : features) {
+        const bool asked = options.feature ? isPartOf(feature, *options.feature) : wanted(feature, options);
+        if (!all && !asked)
+            continue;
+        const bool has = addFeature(out, feature);
+        // A list is no demand, and neither is a part of a device's feature.
+        good = good && (has || all || (options.feature && feature.name != options.feature));
+    }
+    out.end();
+    if (named != features.end() && good && named->details) {
+        out.beginList("details");
+        for (const std::string& line : named->details())
+            out.add("", line);
+        out.end();
+    }
+    output = out.add("good", good).end().take();
+    return good ? 0 : 1;
 }
 
 /// Adds a line for each feature to `output`: whether the system has the feature, and its use. A second line says why
@@ -87,8 +190,8 @@ int listAll(std::span<const FeatureProbe> features, std::string& output) {
         const auto lack = lackOf(feature);
         output +=
             fmt::format("{:<{}}  {:<9}  {}\n", feature.name, width, lack ? "missing" : "supported", feature.purpose);
-        if (lack && !lack->empty())
-            output += fmt::format("{:<{}}    {}\n", "", width, *lack);
+        if (lack && !lack->text.empty())
+            output += fmt::format("{:<{}}    {}\n", "", width, lack->text);
     }
     return 0;
 }
@@ -111,11 +214,7 @@ int checkOne(std::string_view name, std::span<const FeatureProbe> features, std:
                 output += line + '\n';
         return there ? 0 : 1;
     }
-    std::vector<std::string_view> names;
-    for (const FeatureProbe& feature : features)
-        names.push_back(feature.name);
-    names.emplace_back("list");
-    fail("unknown feature '{}', use one of: {}", name, fmt::join(names, ", "));
+    refuseName(name, features);
 }
 
 }  // namespace
@@ -137,6 +236,8 @@ std::vector<FeatureProbe> featureProbes(kernel::Features& features) {
 
 int check(const model::Options& options, std::span<const BasicCheck> basics, std::span<const FeatureProbe> features,
           Log& log, std::string& output) {
+    if (options.json)
+        return checkAsJson(options, basics, features, output);
     if (options.feature)
         return checkOne(*options.feature, features, output);
 

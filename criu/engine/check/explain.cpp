@@ -2,8 +2,12 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "criu/base/error.hpp"
+#include "criu/base/json.hpp"
 #include "criu/base/log.hpp"
 #include "criu/base/printable.hpp"
 #include "criu/engine/engine.hpp"
@@ -23,47 +27,88 @@
 namespace criu::engine {
 namespace {
 
-/// List of obstacles to a restore, with one line for each.
+/// Obstacles to a restore, and remarks.
 class Findings {
 public:
-    void add(std::string_view text) {
-        fmt::format_to(std::back_inserter(text_), "In the way: {}\n", printable(text));
-        ++count_;
-    }
-    void remark(std::string_view text) { fmt::format_to(std::back_inserter(text_), "{}\n", printable(text)); }
-    /// Runs `attempt`. If it throws, adds its error text as an obstacle and returns false. Else returns true.
+    struct Obstacle {
+        std::string reason;
+        std::string remedy;  ///< empty if none is known
+    };
+
+    void add(std::string reason, std::string remedy) { obstacles_.push_back({std::move(reason), std::move(remedy)}); }
+    void remark(std::string_view text) { remarks_.emplace_back(text); }
+    /// Runs `attempt` and adds its failure as an obstacle. Returns true if it succeeded.
     bool tried(const std::function<void()>& attempt) {
         try {
             attempt();
             return true;
+        } catch (const compel::Error& error) {
+            add(error.reason(), error.hint());
         } catch (const std::exception& error) {
-            add(error.what());
-            return false;
+            add(error.what(), {});
         }
+        return false;
     }
-    [[nodiscard]] unsigned count() const noexcept { return count_; }
-    [[nodiscard]] std::string take() { return std::move(text_); }
+    [[nodiscard]] std::size_t count() const noexcept { return obstacles_.size(); }
+    /// Returns the report with one line for each obstacle and remark.
+    [[nodiscard]] std::string text() const;
+    /// Returns the report as a JSON document.
+    [[nodiscard]] std::string json() const;
 
 private:
-    std::string text_;
-    unsigned count_ = 0;
+    std::vector<Obstacle> obstacles_;
+    std::vector<std::string> remarks_;
 };
+
+std::string Findings::text() const {
+    std::string out;
+    const auto to = std::back_inserter(out);
+    for (const auto& [reason, remedy] : obstacles_)
+        fmt::format_to(to, "In the way: {}\n",
+                       printable(remedy.empty() ? reason : fmt::format("{} ({})", reason, remedy)));
+    for (const std::string& remark : remarks_)
+        fmt::format_to(to, "{}\n", printable(remark));
+    if (obstacles_.empty())
+        fmt::format_to(to, "Nothing is in the way of a restore here, as far as can be seen before one is tried.\n");
+    return out;
+}
+
+std::string Findings::json() const {
+    JsonWriter out;
+    out.beginObject().add("command", "explain").add("possible", obstacles_.empty()).beginList("obstacles");
+    for (const auto& [reason, remedy] : obstacles_)
+        out.beginObject().add("reason", reason).addOrNull("remedy", remedy).end();
+    out.end().beginList("remarks");
+    for (const std::string& remark : remarks_)
+        out.add("", remark);
+    return out.end().end().take();
+}
+
+/// Adds the process that has the pid `number`, if one exists.
+void findHolder(const kernel::ProcDir& proc, pid_t number, kernel::ProcBuffer& buffer, Findings& findings) {
+    constexpr std::string_view kElsewhere = "restore in a pid namespace of its own: --new-pidns";
+    try {
+        const kernel::TaskStat stat = kernel::readStat(proc.open(number), buffer);
+        const bool ended = stat.state == kernel::TaskState::Zombie || stat.state == kernel::TaskState::Dead;
+        if (!ended)
+            findings.add(fmt::format("pid {} is taken by {}", number, stat.comm),
+                         fmt::format("end it, or {}", kElsewhere));
+        else
+            findings.add(
+                fmt::format("pid {} is taken by {}, which has ended, but process {} hasn't waited for it", number,
+                            stat.comm, stat.ppid),
+                fmt::format("make process {} wait for it, or end process {}, or {}", stat.ppid, stat.ppid, kElsewhere));
+    } catch (const Error&) {
+        // No process has the pid, so it is free.
+    }
+}
 
 void findTakenPids(const PlannedRestore& planned, Findings& findings) {
     const kernel::ProcDir proc;
     kernel::ProcBuffer buffer;
     for (const auto& task : planned.tree().tasks)
-        for (const model::Thread& thread : task->threads) {
-            try {
-                const kernel::TaskStat stat = kernel::readStat(proc.open(thread.tid.value), buffer);
-                findings.add(
-                    fmt::format("pid {} is taken by {} (end it, or restore in a pid namespace of its own: "
-                                "--new-pidns)",
-                                thread.tid, stat.comm));
-            } catch (const Error&) {
-                // No process has the pid, so it is free.
-            }
-        }
+        for (const model::Thread& thread : task->threads)
+            findHolder(proc, thread.tid.value, buffer, findings);
 }
 
 void findFiles(const PlannedRestore& planned, Findings& findings) {
@@ -74,11 +119,10 @@ void findFiles(const PlannedRestore& planned, Findings& findings) {
         return;
     }
     for (const MissingFile& file : findMissingFiles(planned, elsewhere ? *root : ""))
-        findings.add(fmt::format("{} isn't there ({})", describe(file),
-                                 file.ofDump
-                                     ? "a name that the dump made, and that a restore has taken away: images that "
-                                       "need it are restored once"
-                                     : "images don't hold it; put it back"));
+        findings.add(fmt::format("{} isn't there", describe(file)),
+                     file.ofDump ? "a name that the dump made, and that a restore has taken away: images that "
+                                   "need it are restored once"
+                                 : "images don't hold it; put it back");
 }
 
 void findAll(Run& run, Findings& findings) {
@@ -99,9 +143,7 @@ void findAll(Run& run, Findings& findings) {
 int explain(Run& run, std::string& answer) {
     Findings findings;
     findAll(run, findings);
-    if (findings.count() == 0)
-        findings.remark("Nothing is in the way of a restore here, as far as can be seen before one is tried.");
-    answer = findings.take();
+    answer = run.options.json ? findings.json() : findings.text();
     return findings.count() == 0 ? 0 : 1;
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "criu/base/error.hpp"
+#include "criu/base/refusals.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/engine/dump/examined.hpp"
 #include "criu/engine/dump/files/dump_files.hpp"
@@ -26,6 +27,7 @@
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/sched.hpp"
 #include "criu/memory/mappings/mapped_file_dump.hpp"
+#include "criu/model/options.hpp"
 #include "criu/task/seccomp.hpp"
 #include "images/mm.hpp"
 
@@ -72,6 +74,7 @@ private:
 
     ExaminedPhase& examined_;
     FrozenPhase& frozen_;
+    Refusals& refusals_ = frozen_.refusals();
     const std::optional<std::size_t> onlineCpus_ = kernel::onlineCpus();
     DumpMemory memory_;
     std::optional<LandlockCheck> landlock_;
@@ -87,9 +90,9 @@ CapturedPhase::Capture::Capture(ExaminedPhase& examined)
     : examined_(examined),
       frozen_(examined.frozen()),
       memory_({frozen_.images(), frozen_.statistics(), frozen_.tracking(), frozen_.pages(), frozen_.options(),
-               frozen_.log(), frozen_.tree(), examined.writtenEarly()}),
+               frozen_.log(), frozen_.tree(), examined.writtenEarly(), frozen_.refusals()}),
       files_({frozen_.options(), frozen_.log(), frozen_.stop(), frozen_.images(), memory_.segments(), frozen_.devices(),
-              frozen_.tree(), examined.namespaces(), examined.guardedFiles()}),
+              frozen_.tree(), examined.namespaces(), examined.guardedFiles(), frozen_.refusals()}),
       progress_("Dumping", amounts_.done, Progress::terminal(frozen_.options()), amounts_.total) {
     progress_.startThread();
     for (const std::uint32_t id : examined.nsContext().sharedMemory)
@@ -120,10 +123,10 @@ void CapturedPhase::Capture::captureTables() {
         frozen_.stop().throwIfRequested();
         if (task->alive()) {
             const ErrorContext context([&] { return task->describe(); });
-            files_.addTable(*task);
+            refusals_.attempt([&] { files_.addTable(*task); });
         }
     }
-    refuseNestedDevices(frozen_.tree(), frozen_.devices());
+    refusals_.attempt([&] { refuseNestedDevices(frozen_.tree(), frozen_.devices()); });
 }
 
 void CapturedPhase::Capture::captureProcesses() {
@@ -139,8 +142,8 @@ void CapturedPhase::Capture::captureProcesses() {
                 dumpDead(*task, frozen_.images());
         }
     }
-    semUndo.finish();
-    // Reaps the zombies of the Landlock check: a pid namespace that contains one of them can't end.
+    refusals_.attempt([&] { semUndo.finish(); });
+    // Ends the children of the Landlock check, because a pid namespace with such a child can't end.
     landlock_.reset();
 }
 
@@ -148,28 +151,43 @@ void CapturedPhase::Capture::captureProcesses() {
 /// process.
 void CapturedPhase::Capture::captureProcess(FrozenTask& task, std::uint32_t number, SemUndoQueries& semUndo) {
     frozen_.log().info("Dumping {}", task.describe());
-    // Only looks up the id, because captureTables() has dumped the table.
-    const std::uint32_t table = files_.addTable(task);
-    task.hasRings = files_.has(FD_TYPES__IO_URING, task.pid());
-    if (task.hasRings && task.compat)
-        fail("it is a 32-bit process with an io_uring, whose requests have another form, which can't be dumped");
-    const DumpMemory::Collected memory = memory_.collect(
-        task, *makeMappedFiles(task, files_, memory_.segments(), frozen_.devices()), frozen_.tree().seccompSuspended());
-    memory.mm.exe_file_id = files_.addLink(task, "exe", 0, true).value;
-    dumpIds(task, number, table, examined_.namespaces(), frozen_.images());
-    dumpPaths(task, files_, frozen_.images());
-    const namespaces::DumpNsContext& around = examined_.nsContext();
-    const std::map<std::uint32_t, FsEntry> paths = threadPaths(task, files_);
+    refusals_.attempt([&] {
+        const std::uint32_t table = files_.addTable(task);  // captureTables() has added the table; this returns its id
+        dumpIds(task, number, table, examined_.namespaces(), frozen_.images());
+        task.hasRings = files_.has(FD_TYPES__IO_URING, task.pid());
+        if (task.hasRings && task.compat)
+            fail("it is a 32-bit process with an io_uring, whose requests have another form, which can't be dumped");
+    });
+    std::optional<DumpMemory::Collected> memory;
+    const auto mapped = makeMappedFiles(task, files_, memory_.segments(), frozen_.devices());
+    refusals_.attempt([&] { memory.emplace(memory_.collect(task, *mapped, frozen_.tree().seccompSuspended())); });
+    std::uint32_t program = 0;
+    refusals_.attempt([&] { program = files_.addLink(task, "exe", 0, true).value; });
+    refusals_.attempt([&] { dumpPaths(task, files_, frozen_.images()); });
+    std::map<std::uint32_t, FsEntry> paths;
+    refusals_.attempt([&] { paths = threadPaths(task, files_); });
     sawUnsharedThreads_ = sawUnsharedThreads_ || !task.objects.empty();
-    dumpCores(task,
-              {frozen_.images(), frozen_.log(), frozen_.stop(), seccomp_, *landlock_, semUndo, *around.cgroups,
-               frozen_.tree().seccompSuspended(), onlineCpus_, around.ids, frozen_.tree().pids(),
-               around.semaphoresOf(task.pid()), around.cgroupViewOf(task.pid()), *memory.policies, paths},
-              memory.mm);
+    if (!memory || !examined_.mayInject())
+        return;
+    memory->mm.exe_file_id = program;
+    const namespaces::DumpNsContext& around = examined_.nsContext();
+    refusals_.attempt([&] {
+        dumpCores(task,
+                  {frozen_.images(), frozen_.log(), frozen_.stop(), seccomp_, *landlock_, semUndo, *around.cgroups,
+                   frozen_.tree().seccompSuspended(), onlineCpus_, around.ids, frozen_.tree().pids(),
+                   around.semaphoresOf(task.pid()), around.cgroupViewOf(task.pid()), *memory->policies, paths},
+                  memory->mm);
+    });
 }
 
 void CapturedPhase::Capture::captureContents() {
     seccomp_.write(frozen_.images());
+    if (frozen_.options().dryRun) {
+        files_.finish();
+        examined_.namespaces().write(
+            {frozen_.images(), memory_.pages(), frozen_.statistics().sharedPagesWritten, extensions_});
+        return;
+    }
     frozen_.log().stage("memory");
     memory_.run(examined_.nsContext().ids, amounts_, frozen_.stop());
     dumpDeviceContents(frozen_, amounts_);

@@ -4,6 +4,7 @@
 #include "criu/engine/client_rules.hpp"
 #include "criu/engine/dump/captured.hpp"
 #include "criu/engine/dump/complete.hpp"
+#include "criu/engine/dump/dry_run.hpp"
 #include "criu/engine/dump/dump_root.hpp"
 #include "criu/engine/dump/examined.hpp"
 #include "criu/engine/dump/frozen.hpp"
@@ -20,6 +21,8 @@ namespace {
 
 int dumpGuarded(Run& run, Guardian& guardian, std::optional<WpTrackerLink> link) {
     loadLibraries(guardian.root().ids, guardian.root().home);
+    if (run.options.dryRun)
+        return dryRun(run, guardian);
     if (run.options.stream)
         guardian.require(Stage::PreStream);
     FrozenPhase frozen(run, guardian, FrozenPhase::Purpose::Dump, std::move(link));
@@ -42,8 +45,12 @@ int dump(Run& run) {
         requireClientsProcesses(run.client, runningTree(*run.options.tree));
     const GuardedRoot root(*run.options.tree);
     run.listeners.setRoot(*run.options.tree);
-    std::optional<WpTrackerLink> link = WpTrackerLink::find(root, run.log);
-    if (!link && run.options.trackMemory && run.options.finalState != model::FinalState::Default)
+    if (run.options.dryRun) {
+        run.listeners = {};
+        run.drivers = {};
+    }
+    std::optional<WpTrackerLink> link = run.options.dryRun ? std::nullopt : WpTrackerLink::find(root, run.log);
+    if (!link && run.options.trackMemory && !run.options.dryRun && run.options.finalState != model::FinalState::Default)
         link = WpTrackerLink::start(root, run.keys, run.log);
     return runGuarded(run, root, [&run, &link](Guardian& guardian) {
         try {
@@ -54,7 +61,8 @@ int dump(Run& run) {
             // StopRequest; this adds a hint.
             Error told(error);
             if (std::string_view(error.what()).find("stopped by SIG") != std::string_view::npos)
-                told.addHint("the processes run on, and the images are incomplete");
+                told.addHint(run.options.dryRun ? "the processes run on"
+                                                : "the processes run on, and the images are incomplete");
             run.log.failure(told);
             guardian.report(run.log.cause());
             return 1;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "criu/base/error.hpp"
+#include "criu/base/refusals.hpp"
 #include "criu/device/dump_devices.hpp"
 #include "criu/engine/dump/files/ring_owners.hpp"
 #include "criu/engine/dump/files/ring_requests.hpp"
@@ -16,6 +17,7 @@
 #include "criu/engine/fuse_guarded_run.hpp"
 #include "criu/engine/lacking_rights.hpp"
 #include "criu/engine/rollback.hpp"
+#include "criu/model/options.hpp"
 #include "criu/task/security_label.hpp"
 
 namespace criu::engine {
@@ -25,16 +27,22 @@ ExaminedPhase::ExaminedPhase(FrozenPhase& frozen, const GuardedFiles& guardedFil
       guardedFiles_(guardedFiles),
       labelModule_(task::labelModule()),
       namespaces_(frozen.options(), frozen.log(), frozen.stop(), frozen.tree(), frozen.cgroupProperties(),
-                  frozen.guardian(), frozen.devices()),
+                  frozen.guardian(), frozen.devices(), frozen.refusals()),
       unlock_(std::make_unique<RollbackStep>(guardedFiles.rollback, [this] { namespaces_.undo(); })),
       earlyPages_(std::make_unique<EarlyPages>(frozen)) {
-    refuseUnsupported(frozen.tree(), frozen.options(), labelModule_, frozen.log());
+    Refusals& refusals = frozen.refusals();
+    mayInject_ = refuseUnsupported(frozen.tree(), frozen.options(), labelModule_, frozen.log(), refusals);
     warnOfLackingRights(frozen.tree(), frozen.log());
-    refuseNestedDevices(frozen.tree(), frozen.devices());
-    const std::vector<TaskRing> rings = findRings(frozen.tree());
-    awaitRingRequests(rings, frozen.stop(), frozen.log());
-    askRingOwners(rings, frozen.stop());
-    namespaces_.lock();
+    refusals.attempt([&] { refuseNestedDevices(frozen.tree(), frozen.devices()); });
+    if (mayInject_)
+        mayInject_ = refusals.attempt([&] {
+            const std::vector<TaskRing> rings = findRings(frozen.tree());
+            awaitRingRequests(rings, frozen.stop(), frozen.log());
+            askRingOwners(rings, frozen.stop());
+        });
+    locked_ = refusals.attempt([&] { namespaces_.lock(); });
+    if (frozen.options().dryRun)
+        return;
     frozen.log().stage("devices");
     std::vector<compel::FrozenProcess*> processes;
     for (const auto& task : frozen.tree().tasks())

@@ -40,6 +40,10 @@ public:
     [[nodiscard]] const namespaces::DumpNsContext& nsContext() const noexcept { return namespaces_.nsContext(); }
 
     [[nodiscard]] const GuardedFiles& guardedFiles() const noexcept { return guardedFiles_; }
+    /// Returns false if a dry run has found that injected code could harm a process.
+    [[nodiscard]] bool mayInject() const noexcept { return mayInject_; }
+    /// Returns false if a dry run couldn't lock the network, without which sockets can't be examined.
+    [[nodiscard]] bool isLocked() const noexcept { return locked_; }
     /// Returns true if the tree has files of userspace or remote file systems.
     [[nodiscard]] bool usesServers() const noexcept;
 
@@ -61,6 +65,8 @@ private:
     DumpNamespaces namespaces_;
     std::unique_ptr<RollbackStep> unlock_;
     std::unique_ptr<EarlyPages> earlyPages_;
+    bool mayInject_ = false;
+    bool locked_ = false;
 };
 
 }  // namespace criu::engine

@@ -45,7 +45,7 @@ memory::Striping stripingFor(FrozenPhase::Purpose purpose, const model::Options&
 std::unique_ptr<memory::PageSinks> openPages(FrozenPhase::Purpose purpose, const Run& run,
                                              const OutgoingImages& outgoing) {
     const model::Options& options = run.options;
-    if (!options.pageServer)
+    if (!options.pageServer || purpose == FrozenPhase::Purpose::DryRun)
         return std::make_unique<memory::FilePageSinks>(
             outgoing.images, stripingFor(purpose, options), kFirstPagesFile,
             memory::Compression::with(options.compress, options.compressLevel, options.compressBlock));
@@ -77,7 +77,7 @@ std::optional<ListeningPageServer> listenForLazy(FrozenPhase::Purpose purpose, c
 MemoryTracking::Use useOf(FrozenPhase::Purpose purpose, const model::Options& options) noexcept {
     if (purpose == FrozenPhase::Purpose::PreDump)
         return MemoryTracking::Use::Continued;
-    if (!options.trackMemory)
+    if (!options.trackMemory || purpose == FrozenPhase::Purpose::DryRun)
         return MemoryTracking::Use::Ignored;
     return options.finalState == model::FinalState::Default ? MemoryTracking::Use::ForDump
                                                             : MemoryTracking::Use::Continued;
@@ -177,6 +177,10 @@ void FrozenPhase::takeExternals(const std::vector<std::string>& names) {
 }
 
 FrozenPhase::~FrozenPhase() = default;
+
+Refusals& FrozenPhase::refusals() const noexcept {
+    return run_.refusals;
+}
 
 const ImageDir& FrozenPhase::images() const noexcept {
     return impl_->images;

@@ -12,6 +12,7 @@
 namespace criu {
 class ImageDir;
 class Log;
+class Refusals;
 class StopRequest;
 }  // namespace criu
 
@@ -61,7 +62,8 @@ class FrozenPhase {
 public:
     enum class Purpose {
         Dump,
-        PreDump,  ///< a pre-dump, which doesn't notify listeners and doesn't pause devices
+        PreDump,  ///< doesn't notify listeners and doesn't pause devices
+        DryRun,   ///< doesn't notify listeners, and writes images only to memory
     };
 
     /// Freezes the tree of Options::tree. `run` and `guardian` must outlive this object. `link`: connection to the
@@ -76,7 +78,9 @@ public:
     [[nodiscard]] Log& log() const noexcept;
     [[nodiscard]] StopRequest& stop() const noexcept;
     [[nodiscard]] Guardian& guardian() const noexcept { return guardian_; }
-    /// Sends all images to their outlet if they have one (--stream, --stream-to, encryption), then signs them. Throws
+    /// Returns the collector for errors of independent checks.
+    [[nodiscard]] Refusals& refusals() const noexcept;
+    /// Sends all images to their outlet (--stream, --stream-to, encryption) if they have one, then signs them. Throws
     /// Error.
     void sendImages();
     /// Removes the inventory after a failed dump. Logs failures.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "criu/base/refusals.hpp"
 #include "criu/cgroup/properties.hpp"
 #include "criu/device/dump_devices.hpp"
 #include "criu/engine/dump/frozen_tree.hpp"
@@ -44,7 +45,7 @@ namespaces::SeenTree DumpNamespaces::look(FrozenTree& tree, const Guardian& guar
 
 DumpNamespaces::DumpNamespaces(const model::Options& options, Log& log, StopRequest& stop, FrozenTree& tree,
                                const cgroup::PropertyTable& cgroupProperties, Guardian& guardian,
-                               device::DumpDevices& devices)
+                               device::DumpDevices& devices, Refusals& refusals)
     : tree_(look(tree, guardian)),
       numbers_(tree_.criu, tree_.root().ids),
       runId_(makeRunId()),
@@ -62,6 +63,7 @@ DumpNamespaces::DumpNamespaces(const model::Options& options, Log& log, StopRequ
               },
               [&guardian] { guardian.require(Stage::NetworkLock); },
               [&guardian] { (void)guardian.notify(Stage::NetworkUnlock); },
+              refusals,
               nsContext_},
       kinds_(makeNamespaceDumps(inputs_)) {
     nsContext_.numberOf = [this](kernel::NamespaceKind wanted, HostPid process) {
@@ -101,7 +103,7 @@ void DumpNamespaces::lock() {
 
 void DumpNamespaces::write(const namespaces::DumpOutputs& outputs) {
     for (const auto& kind : kinds_)
-        kind->write(outputs);
+        inputs_.refusals.attempt([&] { kind->write(outputs); });
 }
 
 void DumpNamespaces::prepareKill() {

@@ -21,7 +21,8 @@ class DumpNamespaces {
 public:
     /// Examines all namespaces. Throws Error if criu can't dump a namespace. All arguments must outlive this object.
     DumpNamespaces(const model::Options& options, Log& log, StopRequest& stop, FrozenTree& tree,
-                   const cgroup::PropertyTable& cgroupProperties, Guardian& guardian, device::DumpDevices& devices);
+                   const cgroup::PropertyTable& cgroupProperties, Guardian& guardian, device::DumpDevices& devices,
+                   Refusals& refusals);
     ~DumpNamespaces();
     DumpNamespaces(const DumpNamespaces&) = delete;
     DumpNamespaces& operator=(const DumpNamespaces&) = delete;

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "criu/base/error.hpp"
+#include "criu/base/refusals.hpp"
 #include "criu/device/dump_devices.hpp"
 #include "criu/engine/dump/tasks/nested_pids.hpp"
 #include "criu/engine/dump/tasks/unshared_threads.hpp"
@@ -92,36 +93,23 @@ void refuseShared(const kernel::Sharing& sharing, const char* what) {
         fail("processes {} and {} share {}, which can't be dumped", pair->first, pair->second, what);
 }
 
-}  // namespace
+/// Refuses a process whose session leader is outside of the tree's pid namespace.
+void requireSession(const FrozenTask& task) {
+    if (task.session())
+        return;
+    Error error(0, fmt::format("{} is in session {}, which isn't in the pid namespace of the tree", task.describe(),
+                               task.stat.session));
+    error.addHint(
+        "let the first process of the namespace call setsid, "
+        "e.g. unshare --pid --fork --mount-proc setsid PROGRAM");
+    throw error;
+}
 
-void refuseUnsupported(FrozenTree& tree, const model::Options& options, task::LabelModule module, Log& log) {
-    refuseForeignSession(*tree.tasks().front(), options);
-    const std::optional<std::string> ownLabel = task::securityLabel(kernel::ProcDir().self());
-    for (const auto& task : tree.tasks()) {
-        if (!task->alive())
-            continue;
-        if (!task->session()) {
-            Error error(0, fmt::format("{} is in session {}, which isn't in the pid namespace of the tree",
-                                       task->describe(), task->stat.session));
-            error.addHint(
-                "let the first process of the namespace call setsid, "
-                "e.g. unshare --pid --fork --mount-proc setsid PROGRAM");
-            throw error;
-        }
-        if (ownLabel) {
-            const ErrorContext context([&] { return fmt::format("process {} ({})", task->pid(), task->status.name); });
-            refuseLabels(*task, *ownLabel, module);
-            task->labels = module;
-        }
-        if (!tree.seccompSuspended())
-            refuseSeccomp(*task);
-        task->compat = task::isCompat(*task->process, task->dir);
-        for (const compel::FrozenThread& thread : task->process->threads())
-            task::refusePortRights(thread.tracee);
-    }
-    requireBirths(tree);
-    // Needs no check of signal handlers, because processes share these only with their memory. CLONE_SIGHAND requires
-    // CLONE_VM (copy_process(), kernel/fork.c), and execve(2) unshares both (begin_new_exec(), fs/exec.c).
+/// Refuses processes that share objects with each other or with outside processes, where a restore couldn't create the
+/// shared object.
+void refuseSharing(FrozenTree& tree, const model::Options& options, Log& log) {
+    // Signal handlers need no check: CLONE_SIGHAND requires CLONE_VM (copy_process(), kernel/fork.c), and execve(2)
+    // unshares both (begin_new_exec(), fs/exec.c).
     std::array shared{
         Shared{kernel::Sharing(tree.livingPids(), KcmpType::Vm), "memory"},
         Shared{kernel::Sharing(findUnsharedThreads(tree, options, log), KcmpType::Fs), "working directory (CLONE_FS)"},
@@ -129,6 +117,34 @@ void refuseUnsupported(FrozenTree& tree, const model::Options& options, task::La
     refuseShared(shared[0].sharing, "their memory (CLONE_VM)");
     refuseShared(shared[1].sharing, "their working directory (CLONE_FS)");
     refuseSharedOutside(tree, shared);
+}
+
+}  // namespace
+
+bool refuseUnsupported(FrozenTree& tree, const model::Options& options, task::LabelModule module, Log& log,
+                       Refusals& refusals) {
+    bool mayInject = true;
+    refusals.attempt([&] { refuseForeignSession(*tree.tasks().front(), options); });
+    const std::optional<std::string> ownLabel = task::securityLabel(kernel::ProcDir().self());
+    for (const auto& task : tree.tasks()) {
+        if (!task->alive())
+            continue;
+        refusals.attempt([&] { requireSession(*task); });
+        if (ownLabel) {
+            const ErrorContext context([&] { return fmt::format("process {} ({})", task->pid(), task->status.name); });
+            refusals.attempt([&] { refuseLabels(*task, *ownLabel, module); });
+            task->labels = module;
+        }
+        if (!tree.seccompSuspended())
+            mayInject = refusals.attempt([&] { refuseSeccomp(*task); }) && mayInject;
+        mayInject = refusals.attempt([&] {
+            task->compat = task::isCompat(*task->process, task->dir);
+            for (const compel::FrozenThread& thread : task->process->threads())
+                task::refusePortRights(thread.tracee);
+        }) && mayInject;
+    }
+    refusals.attempt([&] { requireBirths(tree); });
+    return refusals.attempt([&] { refuseSharing(tree, options, log); }) && mayInject;
 }
 
 void refuseNestedDevices(FrozenTree& tree, const device::DumpDevices& devices) {

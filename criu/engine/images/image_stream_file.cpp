@@ -68,7 +68,7 @@ UniqueFd openForReader(const std::string& path, StopRequest& stop, std::chrono::
 
 ImageStreamFile::ImageStreamFile(Command command, const model::Options& options, StopRequest& stop) {
     const std::optional<std::string>* const named = namedFor(command, options);
-    if (named == nullptr || !*named)
+    if (named == nullptr || !*named || options.dryRun)
         return;
     const bool toWrite = named == &options.streamTo;
     if (toWrite || options.timeoutGiven)

@@ -8,6 +8,7 @@
 #include <map>
 #include <tuple>
 
+#include "criu/base/refusals.hpp"
 #include "criu/memory/mappings/mapping_kind.hpp"
 #include "criu/memory/mappings/vma_pages.hpp"
 #include "images/mm.hpp"
@@ -94,8 +95,12 @@ private:
 
 DumpedMemory dumpVmas(std::span<const Vma> vmas, const VmaDumpRules& rules, MappedFileDump& files, Arena& arena) {
     Converter converter(rules, files, arena);
-    for (const Vma& vma : vmas)
-        converter.add(vma);
+    for (const Vma& vma : vmas) {
+        if (rules.refusals != nullptr)
+            rules.refusals->attempt([&] { converter.add(vma); });
+        else
+            converter.add(vma);
+    }
     return converter.take();
 }
 

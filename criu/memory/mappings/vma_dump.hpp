@@ -12,6 +12,10 @@
 #include "criu/memory/mappings/vma_status.hpp"
 #include "images/mm.fwd.hpp"
 
+namespace criu {
+class Refusals;
+}
+
 /// Conversion of the mappings in /proc/PID/smaps to image entries.
 namespace criu::memory {
 
@@ -21,6 +25,8 @@ struct VmaDumpRules {
     std::uint32_t shmemMajor = 0;
     std::uint32_t shmemMinor = 0;
     bool allowUprobes = false;
+    /// Collector for errors of single mappings; null if the first error is thrown.
+    Refusals* refusals = nullptr;
 
     [[nodiscard]] bool isKernelTmpfs(const kernel::Vma& vma) const noexcept {
         return vma.devMajor == shmemMajor && vma.devMinor == shmemMinor;

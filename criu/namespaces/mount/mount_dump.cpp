@@ -13,6 +13,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
 #include "criu/base/nanoseconds.hpp"
+#include "criu/base/refusals.hpp"
 #include "criu/base/whole_io.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/namespace_visit.hpp"
@@ -80,10 +81,10 @@ std::string innerOptions(std::string_view options, const model::IdMap& ids) {
 }  // namespace
 
 MountDump::MountDump(const model::Options& options, SeenMounts::FirstProcess first, std::span<const SeenNamespace> seen,
-                     const SeenTree& tree, Log& log, const MountPlugins& plugins)
+                     const SeenTree& tree, Log& log, const MountPlugins& plugins, Refusals& refusals)
     : options_(options), externals_(options), automounts_(tree), mounts_(options, first, seen, tree, log) {
     rootOutside_ = markExternalMounts(mounts_, externals_, plugins, log);
-    check(plugins);
+    check(plugins, refusals);
     procs_ = findProcMounts(mounts_, tree, log);
     networks_ = findSysfsNetworks(mounts_, tree, log);
 }
@@ -117,7 +118,21 @@ files::TreeRoot MountDump::treeRoot() const {
     return {std::move(roots), std::move(hidden), kind, std::move(procs)};
 }
 
-void MountDump::check(const MountPlugins& plugins) {
+void MountDump::check(const MountPlugins& plugins, Refusals& refusals) {
+    refusals.attempt([this] { requireRootContent(); });
+    for (SeenMountSpace& space : mounts_.spaces())
+        refusals.attempt([&] { checkProc(space); });
+    const PathMap<bool> sources = sourcesOnRestore();
+    for (Mount* const mount : mounts_.all())
+        if (!mounts_.isRoot(*mount) && !mount->externalName && !mount->ofPlugin)
+            refusals.attempt([&] { checkSource(*mount, sources, plugins); });
+    checkMasters(refusals);
+    for (const SeenMountSpace& space : mounts_.spaces())
+        refusals.attempt([&] { checkOwner(space); });
+}
+
+/// Throws Error if images would lack the files of the root.
+void MountDump::requireRootContent() const {
     if (mounts_.root() != nullptr && mounts_.root()->kind.content == FsContent::Files && !rootOutside_ &&
         !hasContent(*mounts_.root()))
         fail(
@@ -125,15 +140,6 @@ void MountDump::check(const MountPlugins& plugins) {
             "can't be "
             "dumped",
             mounts_.root()->describe(), mounts_.root()->root);
-    for (SeenMountSpace& space : mounts_.spaces())
-        checkProc(space);
-    const PathMap<bool> sources = sourcesOnRestore();
-    for (Mount* const mount : mounts_.all())
-        if (!mounts_.isRoot(*mount) && !mount->externalName && !mount->ofPlugin)
-            checkSource(*mount, sources, plugins);
-    checkMasters();
-    for (const SeenMountSpace& space : mounts_.spaces())
-        checkOwner(space);
 }
 
 /// Checks a namespace whose owner is another user namespace than the tree's. Throws Error if this namespace has
@@ -265,7 +271,7 @@ void MountDump::checkDeleted(const Mount& mount) {
     deletedFiles_.insert(mount.id);
 }
 
-void MountDump::checkMasters() {
+void MountDump::checkMasters(Refusals& refusals) {
     std::set<int> groups;
     for (const Mount* const mount : mounts_.all())
         groups.insert(mount->shared);
@@ -285,7 +291,7 @@ void MountDump::checkMasters() {
                                    mount.describe(), mount.master));
         if (mount.externalName)
             error.addHint("accept that with --enable-external-masters");
-        throw error;
+        refusals.attempt([&] { throw error; });
     }
 }
 
@@ -298,12 +304,17 @@ bool MountDump::hasContent(const Mount& mount) const {
 }
 
 std::vector<SocketFile> MountDump::writeContent(const DumpOutputs& outputs, const Mount& mount, const model::IdMap& ids,
-                                                int opened, StopRequest& stop) {
+                                                int opened, StopRequest& stop, bool dryRun) {
     const UniqueFd directory(
         sys(::openat(opened, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open {}", mount.describe()));
-    UniqueFd image = outputs.images.createRaw(ImageKind::TmpfsDev, mount.device);
     const ErrorContext context([&] { return mount.describe(); });
     FileContents apart;
+    if (dryRun) {
+        // The archive without the content of large files, which goes nowhere. It would fill the memory of a dry run.
+        const UniqueFd nowhere(sys(::open("/dev/null", O_WRONLY | O_CLOEXEC), "open /dev/null"));
+        return FileArchives().pack(directory.get(), nowhere.get(), ids, &apart, stop);
+    }
+    UniqueFd image = outputs.images.createRaw(ImageKind::TmpfsDev, mount.device);
     const bool isApart = outputs.pages.takes(memory::MemoryObject::Kind::Files) &&
                          usedBytes(directory.get()) >= FileContents::kWorthwhile;
     auto sockets = FileArchives().pack(directory.get(), image.get(), ids, isApart ? &apart : nullptr, stop);
@@ -367,7 +378,8 @@ void MountDump::writeSpace(const DumpOutputs& outputs, const SeenMountSpace& spa
                 if (!isEmpty(found->second.get(), mount))
                     fail("{} has files in it, which can't be dumped yet", mount.describe());
             } else {
-                const std::vector<SocketFile> sockets = writeContent(outputs, mount, ids, found->second.get(), stop);
+                const std::vector<SocketFile> sockets =
+                    writeContent(outputs, mount, ids, found->second.get(), stop, options_.dryRun);
                 entry.n_sockets = sockets.size();
                 entry.sockets = arena.messages<MntSocketEntry>(sockets.size());
                 for (std::size_t at = 0; at < sockets.size(); ++at) {

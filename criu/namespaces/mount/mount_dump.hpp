@@ -19,6 +19,7 @@
 
 namespace criu {
 class ImageDir;
+class Refusals;
 class StopRequest;
 }  // namespace criu
 
@@ -38,7 +39,7 @@ public:
     /// Examines the namespaces. `seen`: all namespaces of the tree. Throws Error for mounts that can't be dumped.
     /// Throws Error for proc file systems whose pid namespace can't be restored.
     MountDump(const model::Options& options, SeenMounts::FirstProcess first, std::span<const SeenNamespace> seen,
-              const SeenTree& tree, Log& log, const MountPlugins& plugins);
+              const SeenTree& tree, Log& log, const MountPlugins& plugins, Refusals& refusals);
 
     /// Returns the root directory of the tree's paths.
     [[nodiscard]] files::TreeRoot treeRoot() const;
@@ -49,20 +50,22 @@ public:
     void write(const DumpOutputs& outputs, const DumpNsContext& around, StopRequest& stop);
 
 private:
-    void check(const MountPlugins& plugins);
+    void check(const MountPlugins& plugins, Refusals& refusals);
+    void requireRootContent() const;
     [[nodiscard]] PathMap<bool> sourcesOnRestore();
     void checkSource(Mount& mount, const PathMap<bool>& sources, const MountPlugins& plugins);
     void checkProc(SeenMountSpace& space) const;
     void checkOwner(const SeenMountSpace& space) const;
     void checkDeleted(const Mount& mount);
     void checkAutomount(Mount& mount, const MountPlugins& plugins);
-    void checkMasters();
+    void checkMasters(Refusals& refusals);
     [[nodiscard]] bool hasContent(const Mount& mount) const;
     void writeAutomounts(const ImageDir& images) const;
     void writeSpace(const DumpOutputs& outputs, const SeenMountSpace& space, const DumpNsContext& around,
                     const std::map<int, UniqueFd>& opened, StopRequest& stop) const;
     [[nodiscard]] static std::vector<SocketFile> writeContent(const DumpOutputs& outputs, const Mount& mount,
-                                                              const model::IdMap& ids, int opened, StopRequest& stop);
+                                                              const model::IdMap& ids, int opened, StopRequest& stop,
+                                                              bool dryRun);
 
     const model::Options& options_;
     ExternalMounts externals_;

@@ -83,7 +83,7 @@ public:
                           kernel::kMountNamespacesSince);
         content_.emplace(with.options,
                          besideCriu_ ? SeenMounts::FirstProcess::WithCriu : SeenMounts::FirstProcess::InItsOwn, seen,
-                         with.tree, with.log, with.takeMount);
+                         with.tree, with.log, with.takeMount, with.refusals);
         with.nsContext.root = content_->treeRoot();
     }
 

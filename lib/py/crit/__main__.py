@@ -8,6 +8,7 @@ import contextlib
 import io
 import json
 import os
+import struct
 import sys
 from collections.abc import Iterator
 from typing import BinaryIO, TextIO
@@ -18,11 +19,21 @@ from . import __version__, json_stream
 from .checkpoint import Checkpoint, CheckpointError
 from .explain import explain
 from .explore import VIEWS
-from .summary import summary
+from .summary import summary, summary_data
+from .words import printable
 
 
 class _Failure(Exception):
     """Ends the program with exit status 1, after its text is printed."""
+
+
+def _words_of(error: BaseException) -> str:
+    """Returns an exception of the interpreter in words. Without this, a KeyError would be only the key."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    if isinstance(error, KeyError):
+        return f"there is no {error.args[0]}"
+    return str(error) or type(error).__name__
 
 
 @contextlib.contextmanager
@@ -61,8 +72,8 @@ def _decode(options: argparse.Namespace) -> None:
         try:
             json_stream.write(images.ImageReader(stream), options.pretty, options.nopl, out)
         except images.MagicException as error:
-            raise _Failure(f"{error}.\nAn image begins with a number that says its kind. Files of raw content (pages-*.img, "
-                           "*.tar.gz.img, iptables, …) have none.") from error
+            raise _Failure(f"{options.input or 'standard input'}: {error}. An image begins with a number that says its kind. "
+                           "Files of raw content (pages-*.img, *.tar.gz.img, iptables, …) have none.") from error
         if not options.output:
             out.write("\n")
 
@@ -74,10 +85,9 @@ def _encode(options: argparse.Namespace) -> None:
             with _output(options.output) as out:
                 json_stream.read(text, out)
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise _Failure(f"Cannot read JSON.\nencode makes images of what decode has written; this is something else: {error}"
-                           ) from error
-        except ValueError as error:
-            raise _Failure(f"The JSON is not that of an image: {error}") from error
+            raise _Failure(f"Cannot read JSON. encode makes images of the output of decode; this is something else: {error}") from error
+        except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError, struct.error) as error:
+            raise _Failure(f"The JSON is not that of an image: {_words_of(error)}") from error
         finally:
             text.detach()
 
@@ -101,11 +111,23 @@ def _show(options: argparse.Namespace) -> None:
     if not os.path.isdir(options.input):
         _decode(options)
         return
-    for line in summary(Checkpoint(options.input)):
+    checkpoint = Checkpoint(options.input)
+    if options.json:
+        print(json.dumps(summary_data(checkpoint), indent=4))
+        return
+    for line in summary(checkpoint):
         print(line)
 
 
 def _explain(options: argparse.Namespace) -> None:
+    if options.json:
+        findings = list(explain(Checkpoint(options.dir), options.root))
+        possible = not any(finding.prevents for finding in findings)
+        print(json.dumps({"command": "explain", "possible": possible, "obstacles": [
+            {"reason": finding.text, "remedy": finding.hint, "certain": finding.prevents} for finding in findings]}, indent=4))
+        if not possible:
+            raise _Failure(f"The images in {options.dir} can't be restored here as things stand.")
+        return
     reasons = 0
     for finding in explain(Checkpoint(options.dir), options.root):
         print(finding)
@@ -134,6 +156,7 @@ def _parser() -> argparse.ArgumentParser:
     command("info", "says an image's kind and number of entries", _info).add_argument("input", metavar="FILE")
     show = command("show", "shows an image, or a summary of a directory of images, to people", _show, pretty=True, output=None)
     show.add_argument("input", metavar="FILE|DIR")
+    show.add_argument("--json", action="store_true", help="as data for programs; an image is shown as JSON in any case")
     show.add_argument("--nopl", action="store_true", help="of content behind entries only its size")
     explore = command("x", "explores a directory of images", _explore)
     explore.add_argument("dir", metavar="DIR")
@@ -142,6 +165,7 @@ def _parser() -> argparse.ArgumentParser:
     why = command("explain", "says why a directory of images can't be restored on this machine", _explain)
     why.add_argument("dir", metavar="DIR")
     why.add_argument("--root", default="/", metavar="PATH", help="root directory of the restored tree (default: /)")
+    why.add_argument("--json", action="store_true", help="as data for programs")
     return parser
 
 
@@ -163,7 +187,12 @@ def main() -> int:
         # The reader has closed the pipe. Without this the interpreter would fail again when it closes standard output.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (_Failure, CheckpointError, images.ImageError, OSError) as error:
-        print(f"{error}", file=sys.stderr)
+        print(printable(_words_of(error)), file=sys.stderr)
+        return 1
+    except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError, MemoryError, struct.error) as error:
+        # The commands only read images, so the cause is a value that no criu writes.
+        where = getattr(options, "dir", None) or getattr(options, "input", None) or "standard input"
+        print(printable(f"{where}: an image is damaged, or contradicts another one: {_words_of(error)}"), file=sys.stderr)
         return 1
     return 0
 

@@ -28,6 +28,26 @@ class CheckpointError(Exception):
     """Error for a directory without images or with missing ones."""
 
 
+class Record(Entry):
+    """Message of an image. A field that crit needs and that the message lacks throws CheckpointError."""
+
+    def __init__(self, fields: Entry, image: str) -> None:
+        super().__init__({name: _recorded(value, image) for name, value in fields.items()})
+        self._image = image
+
+    def __missing__(self, name: str) -> Any:
+        raise CheckpointError(f"{self._image} lacks the field {name}, so it is damaged, or no image of this kind")
+
+
+def _recorded(value: Any, image: str) -> Any:
+    """Makes Records of a message, or of the messages of a list."""
+    if isinstance(value, dict):
+        return Record(value, image)
+    if isinstance(value, list):
+        return [_recorded(item, image) for item in value]
+    return value
+
+
 @dataclasses.dataclass(frozen=True)
 class PageRun:
     """Consecutive pages with their address. `flags` tells where their content is."""
@@ -140,7 +160,7 @@ class Checkpoint:
         """Returns all entries of an image; an empty list if it is missing and `missing` is set."""
         try:
             with open(self.name(file), "rb") as stream:
-                return images.load(stream, pretty, no_payload=True)["entries"]
+                return [Record(entry, self.name(file)) for entry in images.load(stream, pretty, no_payload=True)["entries"]]
         except FileNotFoundError:
             if missing:
                 return []
@@ -219,6 +239,17 @@ class Checkpoint:
         """Returns the path of a regular file or directory."""
         found = self.file("REG", number, "reg")
         return found["name"] if found else "unknown path"
+
+    def inherit_name(self, kind: str, number: int) -> str:
+        """Describes a file, beginning with the name that criu restore --inherit-fd takes."""
+        if kind == "PIPE" and (found := self.file(kind, number, "pipe")):
+            return f"pipe:[{found['pipe_id']}]"
+        if kind == "INETSK" and (found := self.file(kind, number, "isk")):
+            return f"socket:[{found['ino']}]"
+        if kind == "UNIXSK" and (found := self.file(kind, number, "usk")):
+            peer = f" to socket:[{found['peer']}]" if found["peer"] else ""
+            return f"socket:[{found['ino']}]{peer}{' ' if found['name'] else ''}{found['name']}"
+        return self.describe(kind, number)
 
     def describe(self, kind: str, number: int) -> str:
         """Describes a file in a word or two."""

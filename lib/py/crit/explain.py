@@ -110,13 +110,22 @@ def _numbers(checkpoint: Checkpoint) -> Iterator[Finding]:
     for process in checkpoint.processes:
         for number in {process.pid, *process.threads}:
             if os.path.exists(f"/proc/{number}"):
-                try:
-                    with open(f"/proc/{number}/comm", encoding="utf-8", errors="replace") as text:
-                        name = text.read().strip()
-                except OSError:
-                    name = "?"
-                yield Finding(True, f"number {number} is that of another process or thread here, {name}",
-                              "End it, or restore in a pid namespace of its own (criu-ns restore).")
+                yield _holder(number)
+
+
+def _holder(number: int) -> Finding:
+    """Describes the process or thread that has a number here."""
+    try:
+        with open(f"/proc/{number}/stat", encoding="utf-8", errors="replace") as text:
+            name, fields = text.read().split("(", 1)[1].rsplit(")", 1)
+    except (OSError, IndexError):
+        name, fields = "?", " ? ?"
+    state, parent = fields.split()[:2]
+    elsewhere = "restore in a pid namespace of its own (criu restore --new-pidns)"
+    if state in "ZX":
+        return Finding(True, f"number {number} is that of {name}, which has ended, but process {parent} hasn't waited for it",
+                       f"Make process {parent} wait for it, or end process {parent}, or {elsewhere}.")
+    return Finding(True, f"number {number} is that of another process or thread here, {name}", f"End it, or {elsewhere}.")
 
 
 def _wanted_files(checkpoint: Checkpoint) -> Iterator[tuple[str, Entry]]:

@@ -45,10 +45,10 @@ def _ps_text(checkpoint: Checkpoint) -> Iterator[str]:
 
 # ---- fds
 
-def _files_of(checkpoint: Checkpoint, process: Process) -> Iterator[tuple[str, str, str]]:
+def _files_of(checkpoint: Checkpoint, process: Process, describe: Callable[[str, int], str]) -> Iterator[tuple[str, str, str]]:
     """Yields (descriptor, type, description) of all files of a process."""
     for descriptor in process.descriptors:
-        yield str(descriptor["fd"]), descriptor["type"], checkpoint.describe(descriptor["type"], descriptor["id"])
+        yield str(descriptor["fd"]), descriptor["type"], describe(descriptor["type"], descriptor["id"])
     for name, field in (("cwd", "cwd_id"), ("root", "root_id")):
         if field in process.fs:
             yield name, "REG", checkpoint.path_of(process.fs[field])
@@ -58,14 +58,14 @@ def _files_of(checkpoint: Checkpoint, process: Process) -> Iterator[tuple[str, s
 
 def _fds_data(checkpoint: Checkpoint) -> Any:
     return [{"pId": process.pid, "files": [{"fd": name, "type": kind, "path": text}
-                                           for name, kind, text in _files_of(checkpoint, process)]}
+                                           for name, kind, text in _files_of(checkpoint, process, checkpoint.describe)]}
             for process in checkpoint.processes]
 
 
 def _fds_text(checkpoint: Checkpoint) -> Iterator[str]:
     for process in checkpoint.processes:
         yield f"{process.pid}"
-        for name, _, text in _files_of(checkpoint, process):
+        for name, _, text in _files_of(checkpoint, process, checkpoint.inherit_name):
             yield f"\t{name:>7}: {printable(text)}"
 
 

@@ -69,9 +69,8 @@ def _directory(checkpoint: Checkpoint) -> Iterator[str]:
     """Yields lines about the whole dump."""
     inventory = checkpoint.inventory
     stat = os.stat(checkpoint.name("inventory.img"))
-    used = sum(os.lstat(checkpoint.name(file)).st_blocks * 512 for file in os.listdir(checkpoint.path))
     yield f"Checkpoint in {printable(checkpoint.path)}, of {time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(stat.st_mtime))}"
-    yield f"  images: {size(used)} on disk, {counted(len(os.listdir(checkpoint.path)), 'file')}"
+    yield f"  images: {size(_used(checkpoint))} on disk, {counted(len(os.listdir(checkpoint.path)), 'file')}"
     if checkpoint.exists("parent"):
         yield f"  increment of: {printable(os.readlink(checkpoint.name('parent')))}"
     processor = checkpoint.roots[0].core["mtype"] if checkpoint.roots else "?"
@@ -142,15 +141,19 @@ def _sockets(checkpoint: Checkpoint) -> Iterator[str]:
         yield from _at_most(lines)
 
 
-def _namespaces(checkpoint: Checkpoint) -> Iterator[str]:
-    """Yields private namespaces of the tree, in which criu wasn't."""
+def _namespace_counts(checkpoint: Checkpoint) -> Iterator[tuple[str, int]]:
+    """Yields kinds of private namespaces, and their numbers."""
     outside = checkpoint.inventory.get("root_ids", {})
-    found = []
     for kind in _NAMESPACES:
         numbers = {process.ids[f"{kind}_ns_id"] for process in checkpoint.processes if f"{kind}_ns_id" in process.ids}
         numbers.discard(outside.get(f"{kind}_ns_id"))
         if numbers:
-            found.append(f"{kind}{f' ({len(numbers)})' if len(numbers) > 1 else ''}")
+            yield kind, len(numbers)
+
+
+def _namespaces(checkpoint: Checkpoint) -> Iterator[str]:
+    """Yields a line with private namespaces of the tree, in which criu wasn't."""
+    found = [f"{kind}{f' ({count})' if count > 1 else ''}" for kind, count in _namespace_counts(checkpoint)]
     if found:
         yield f"Namespaces of its own: {', '.join(found)}"
 
@@ -176,7 +179,7 @@ def _gpus(checkpoint: Checkpoint) -> Iterator[str]:
 def summary(checkpoint: Checkpoint) -> Iterator[str]:
     """Yields the lines of the page. Throws CheckpointError if the directory has no complete checkpoint."""
     if not checkpoint.exists("pstree.img"):
-        yield from _pre_dump(checkpoint)
+        yield from _encrypted(checkpoint) if checkpoint.exists("encryption.img") else _pre_dump(checkpoint)
         return
     memory = _Memory(checkpoint)
     for section in (_directory(checkpoint), _tree(checkpoint, memory), _memory(memory), _files(checkpoint),
@@ -191,3 +194,60 @@ def _pre_dump(checkpoint: Checkpoint) -> Iterator[str]:
     yield f"Pre-dump in {printable(checkpoint.path)}: memory only, for a dump that names it with --prev-images-dir"
     for file in checkpoint.files_like("pagemap-"):
         yield f"  {file}: {size(sum(run.pages for run in checkpoint.pages(file)) * c.PAGE)}"
+
+
+def _encrypted(checkpoint: Checkpoint) -> Iterator[str]:
+    """Yields lines about encrypted images, of which only the number of recipients and sizes can be read."""
+    head = checkpoint.one("encryption.img")
+    yield f"Encrypted checkpoint in {printable(checkpoint.path)}, for {counted(len(head['recipients']), 'recipient')}"
+    yield f"  images: {size(_used(checkpoint))} on disk, {counted(len(os.listdir(checkpoint.path)), 'file')}"
+    yield "  crit can't decrypt them; criu verify, explain and restore can, with --decrypt"
+
+
+def _used(checkpoint: Checkpoint) -> int:
+    """Returns how many bytes of storage the directory uses."""
+    return sum(os.lstat(checkpoint.name(file)).st_blocks * 512 for file in os.listdir(checkpoint.path))
+
+
+def _process_data(checkpoint: Checkpoint, process: Process, memory: _Memory) -> c.Entry:
+    return {"pid": process.pid, "ppid": process.ppid, "pgid": process.pgid, "sid": process.sid,
+            "state": state_of(process), "uid": process.core.get("thread_core", {}).get("creds", {}).get("uid"),
+            "threads": list(process.threads), "command": _command_line(checkpoint, process),
+            "memory": memory.by_pid[process.pid]}
+
+
+def _files_data(checkpoint: Checkpoint) -> c.Entry:
+    used = [(descriptor["type"], descriptor["id"]) for process in checkpoint.processes for descriptor in process.descriptors]
+    deleted = [checkpoint.path_of(entry["orig_id"]) for entry in checkpoint.entries("remap-fpath.img", missing=True)
+               if "orig_id" in entry]
+    return {"open": len(set(used)), "descriptors": len(used), "types": dict(collections.Counter(kind for kind, _ in set(used))),
+            "paths": sorted({checkpoint.path_of(number) for kind, number in used if kind == "REG"}), "deleted": sorted(deleted)}
+
+
+def summary_data(checkpoint: Checkpoint) -> c.Entry:
+    """Returns the content of the page as data. Sizes are bytes, and times microseconds."""
+    shown: c.Entry = {"path": checkpoint.path, "kind": "dump", "bytes": _used(checkpoint),
+                      "files_on_disk": len(os.listdir(checkpoint.path))}
+    if not checkpoint.exists("pstree.img"):
+        if checkpoint.exists("encryption.img"):
+            return {**shown, "kind": "encrypted", "recipients": len(checkpoint.one("encryption.img")["recipients"])}
+        list(_pre_dump(checkpoint))  # throws CheckpointError for a directory without images
+        return {**shown, "kind": "pre-dump", "memory": {
+            file: sum(run.pages for run in checkpoint.pages(file)) * c.PAGE for file in checkpoint.files_like("pagemap-")}}
+    memory, inventory = _Memory(checkpoint), checkpoint.inventory
+    statistics = [entry["dump"] for entry in checkpoint.entries("stats-dump", missing=True) if "dump" in entry]
+    return {
+        **shown, "time": int(os.stat(checkpoint.name("inventory.img")).st_mtime),
+        "parent": os.readlink(checkpoint.name("parent")) if checkpoint.exists("parent") else None,
+        "processor": checkpoint.roots[0].core["mtype"] if checkpoint.roots else None,
+        "run": inventory.get("dump_criu_run_id"), "extensions": inventory.get("extensions", []),
+        "plugins": inventory.get("plugins_entry", {}).get("plugins", []),
+        "statistics": statistics[0] if statistics else None,
+        "processes": [_process_data(checkpoint, process, memory) for process in checkpoint.processes],
+        "memory": {"kinds": dict(memory.by_kind), "places": dict(memory.by_place)},
+        "files": _files_data(checkpoint),
+        "sockets": [{"pid": process.pid, **socket} for process in checkpoint.processes
+                    for socket in sockets_of(checkpoint, process)],
+        "namespaces": dict(_namespace_counts(checkpoint)),
+        "gpus": [{"pid": gpu.pid, "name": gpu.name, "bytes": gpu.size, "buffers": gpu.buffers, "contents": list(gpu.contents)}
+                 for gpu in gpus_of(checkpoint)]}

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import struct
 import sys
 import tempfile
 
@@ -53,6 +54,11 @@ def main() -> int:
             _write_new(CoreFile(checkpoint, process), os.path.join(options.output, f"core.{process.pid}"))
     except (CheckpointError, ImageError, OSError) as error:
         print(f"criu-coredump: {error}", file=sys.stderr)
+        return 1
+    except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError, MemoryError, struct.error) as error:
+        # The program only reads images, so the cause is a value that no criu writes.
+        print(f"criu-coredump: {options.input}: an image is damaged, or contradicts another one: "
+              f"{type(error).__name__}: {error}", file=sys.stderr)
         return 1
     return 0
 

@@ -115,7 +115,7 @@ TEST_CASE("external resources are type, id and value") {
 TEST_CASE("inherited descriptors keep names with brackets whole") {
     Options options;
     parseInheritFd("fd[5]:pipe:[4026]", options);
-    parseInheritFd("fd[6]:tmp/a]:b", options);
+    parseInheritFd("fd[6]:/tmp/a]:b", options);  // the same name without the slash
     parseInheritFd("debug[1]:begin", options);
     REQUIRE(options.inheritFds.size() == 2);
     CHECK(options.inheritFds[0] == InheritFd{5, "pipe:[4026]"});

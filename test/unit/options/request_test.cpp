@@ -6,6 +6,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <span>
 
@@ -376,6 +377,12 @@ TEST_CASE("fields of CRIU's development after 4.2") {
     opts.compress_region_size = 64U << 10;
     CHECK(optionsOf(opts).compress == model::PageCodec::Lz4);
     CHECK(optionsOf(opts).compressBlock == 64U << 10);
+    std::array pluginOptions{const_cast<char*>("cuda_plugin.device-map=GPU-1=GPU-2"),
+                             const_cast<char*>("cuda_plugin.backend=auto")};
+    opts.n_plugin_options = pluginOptions.size();
+    opts.plugin_options = pluginOptions.data();
+    CHECK(optionsOf(opts).gpuMap.size() == 1);
+    opts.n_plugin_options = 0;
     opts.compress_region_size = 5;
     CHECK_THROWS_WITH(optionsOf(opts), Contains("criu_opts.compress"));
     opts.has_compress_region_size = 0;

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "criu/base/error.hpp"
+#include "criu/base/refusals.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/engine/dump/files/descriptor_reader.hpp"
 #include "criu/engine/dump/files/file_kinds_dump.hpp"
@@ -20,7 +21,6 @@
 #include "criu/files/file_dump.hpp"
 #include "criu/files/file_kind_dump.hpp"
 #include "criu/files/file_locks.hpp"
-#include "criu/files/fown.hpp"
 #include "criu/files/open_fd.hpp"
 #include "criu/files/tree_root.hpp"
 #include "criu/image/image_dir.hpp"
@@ -28,7 +28,6 @@
 #include "criu/kernel/proc/kcmp.hpp"
 #include "criu/kernel/proc/sharing.hpp"
 #include "criu/kernel/proc/tasks.hpp"
-#include "criu/model/id_map.hpp"
 #include "criu/model/options.hpp"
 #include "images/fdinfo.hpp"
 
@@ -58,6 +57,7 @@ FileCollector::FileCollector(const Inputs& inputs)
       images_(inputs.images),
       namespaces_(inputs.namespaces),
       guardedFiles_(inputs.guardedFiles),
+      refusals_(inputs.refusals),
       pids_(inputs.tree.pids()),
       impl_(std::make_unique<Impl>(inputs)) {
     // Also adds zombies, because a file such as a pidfd may refer to a zombie.
@@ -153,7 +153,13 @@ FileId FileCollector::addInFlight(UniqueFd fd) {
     constexpr int kDeepest = 64;
     if (inFlightDepth_ == kDeepest)
         fail("sockets are in flight in each other's queues more than {} levels deep", kDeepest);
-    ++inFlightDepth_;  // needs no decrement after an Error, because an Error ends the dump
+    const struct Level {
+        explicit Level(int& counted) : depth(counted) { ++depth; }
+        ~Level() { --depth; }
+        Level(const Level&) = delete;
+        Level& operator=(const Level&) = delete;
+        int& depth;
+    } level(inFlightDepth_);
     const kernel::ProcPid self = kernel::ProcDir().self();
     files::OpenFd file;
     file.pid = HostPid(::getpid());
@@ -170,7 +176,6 @@ FileId FileCollector::addInFlight(UniqueFd fd) {
     impl_->locks.add(file, id, pids_);
     if (id.value > before)
         impl_->inFlight.push_back(std::move(file.copy));
-    --inFlightDepth_;
     return id;
 }
 
@@ -198,6 +203,21 @@ const FileCollector::Known* FileCollector::inherited(const Table* parent, HostPi
     return parent->known[static_cast<std::size_t>(at - parent->descriptors.begin())];
 }
 
+/// Returns the open file description of a descriptor, and dumps it if it is new. A dry run collects the error, and then
+/// returns `refused_`.
+const FileCollector::Known* FileCollector::dumpDescriptor(const files::OpenFd& file) {
+    const Known* known = &refused_;
+    refusals_.attempt([&] { refuseLocks(file); });
+    refusals_.attempt([&] {
+        if (file.failure)
+            rethrow(file.failure);
+        known = &identify(file);
+        if (options_.fileLocks)
+            impl_->locks.add(file, known->id, pids_);
+    });
+    return known;
+}
+
 std::uint32_t FileCollector::addTable(FrozenTask& task) {
     if (const Table* const known = tableOf(task.pid()))
         return known->id;
@@ -219,17 +239,20 @@ std::uint32_t FileCollector::addTable(FrozenTask& task) {
         },
         [this](files::OpenFd& file, Arena& arena) {
             noteServer(file);
-            impl_->kinds.prepare(file, arena);
+            if (!refusals_.collects())
+                return impl_->kinds.prepare(file, arena);
+            try {
+                impl_->kinds.prepare(file, arena);
+            } catch (...) {
+                file.failure = std::current_exception();
+            }
         });
     ImageWriter image = images_.create(ImageKind::Fdinfo, id);
     while (const files::OpenFd* const next = reader.next()) {
         const files::OpenFd& file = *next;
         const Known* known = fromParent[table.known.size()];
-        if (known == nullptr) {
-            refuseLocks(file);
-            known = &identify(file);
-            impl_->locks.add(file, known->id, pids_);
-        }
+        if (known == nullptr)
+            known = dumpDescriptor(file);
         table.descriptors.push_back({file.pid, file.fd, known->id});
         table.known.push_back(known);
 
@@ -281,14 +304,7 @@ FileId FileCollector::addPathEntry(const files::OpenFd& file, std::uint32_t flag
 }
 
 FownEntry* FileCollector::owner(const files::OpenFd& file) {
-    FownEntry* const owner = files::readOwner(file.copy.get(), arena_);
-    files::translateOwner(*owner, ids(), pids_);
-    if (owner->pid != 0 && !pids_.sees(file.pid, TreePid(static_cast<pid_t>(owner->pid))))
-        fail(
-            "the signal owner of {} isn't in the pid namespace of the process that has the file open, which can't be "
-            "dumped yet",
-            file.describe());
-    return owner;
+    return dumpOwner(file, *this);
 }
 
 std::vector<files::SeenFd> FileCollector::seen(dev_t device, ino_t inode) const {
@@ -330,9 +346,9 @@ void FileCollector::finish() {
     for (const Table& table : tables_)
         for (const files::SeenFd& seen : table.descriptors)
             used.insert(seen.fd);
-    requireServiceRange(used);
+    refusals_.attempt([&] { requireServiceRange(used); });
     impl_->kinds.finish(*this, images_);
-    impl_->locks.finish(images_);
+    refusals_.attempt([&] { impl_->locks.finish(images_); });
     ImageWriter image = images_.create(ImageKind::Files);
     for (const FileEntry* const entry : entries_)
         image.write(*entry);

@@ -49,6 +49,7 @@ public:
         FrozenTree& tree;
         const DumpNamespaces& namespaces;
         const GuardedFiles& guardedFiles;
+        Refusals& refusals;
     };
     /// All inputs outlive this object.
     explicit FileCollector(const Inputs& inputs);
@@ -83,6 +84,7 @@ public:
     [[nodiscard]] Log& log() override { return log_; }
     [[nodiscard]] const ImageDir& images() const override { return images_; }
     [[nodiscard]] StopRequest& stop() override { return stop_; }
+    [[nodiscard]] Refusals& refusals() override { return refusals_; }
     [[nodiscard]] Arena& arena() override { return arena_; }
     FileId nextId() override { return FileId{++lastId_}; }
     void add(FileEntry& entry) override;
@@ -130,6 +132,7 @@ private:
     static const Known* inherited(const Table* parent, HostPid pid, int fd);
     static Key keyOf(const files::OpenFd& file);
     const Known& identify(const files::OpenFd& file);
+    const Known* dumpDescriptor(const files::OpenFd& file);
     void refuseLocks(const files::OpenFd& file) const;
     FileId addPathEntry(const files::OpenFd& file, std::uint32_t flags, bool wantBuildId);
 
@@ -139,6 +142,7 @@ private:
     const ImageDir& images_;
     const DumpNamespaces& namespaces_;
     const GuardedFiles& guardedFiles_;
+    Refusals& refusals_;
     const model::TreePids& pids_;
     std::unique_ptr<Impl> impl_;
     Arena arena_;
@@ -147,8 +151,9 @@ private:
     bool released_ = false;
     std::vector<FileEntry*> entries_;
     std::deque<Known> described_;
-    /// Open file descriptions by key. Each list is sorted in the order of kcmp(2); this order is arbitrary but
-    /// constant.
+    /// Stands for open file descriptions that a dry run has refused.
+    const Known refused_{};
+    /// Open file descriptions by key. Each list has the order of kcmp(2), which is arbitrary but constant.
     std::map<Key, std::vector<const Known*>> known_;
     std::map<PathKey, FileId> knownPaths_;
     std::set<const FileEntry*> addedLater_;

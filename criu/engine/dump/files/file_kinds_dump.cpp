@@ -4,14 +4,18 @@
 #include <vector>
 
 #include "criu/base/error.hpp"
+#include "criu/base/refusals.hpp"
 #include "criu/device/device_sockets.hpp"
 #include "criu/engine/dump/files/ring_owners.hpp"
 #include "criu/engine/dump/files/seen_sessions.hpp"
 #include "criu/engine/file_kinds.hpp"
+#include "criu/files/file_dump.hpp"
 #include "criu/files/file_kind_dump.hpp"
+#include "criu/files/fown.hpp"
 #include "criu/files/refused.hpp"
 #include "criu/files/regular.hpp"
 #include "criu/files/ring_answers.hpp"
+#include "criu/model/tree_pids.hpp"
 #include "criu/namespaces/namespace_dump.hpp"
 #include "criu/namespaces/net/networks_dump.hpp"
 #include "criu/namespaces/net/tun_file.hpp"
@@ -45,6 +49,15 @@ FileKindsDump::FileKindsDump(memory::SegmentsDump& segments, device::DumpDevices
 }
 
 FileKindsDump::~FileKindsDump() = default;
+
+FownEntry* dumpOwner(const files::OpenFd& file, files::FileDump& dump) {
+    FownEntry* const owner = files::readOwner(file.copy.get(), dump.arena());
+    files::translateOwner(*owner, dump.ids(), dump.pids());
+    if (owner->pid != 0 && !dump.pids().sees(file.pid, TreePid(static_cast<pid_t>(owner->pid))))
+        fail("the signal owner of {} isn't in the pid namespace of the process, which can't be dumped yet",
+             file.describe());
+    return owner;
+}
 
 const FileKindsDump::Kind& FileKindsDump::of(const files::OpenFd& file) const {
     for (const Kind& kind : impl_->kinds)
@@ -93,8 +106,8 @@ std::uint32_t FileKindsDump::networkNumber() const {
 
 void FileKindsDump::finish(files::FileDump& dump, const ImageDir& images) {
     for (const Kind& kind : impl_->kinds)
-        kind.half->finish(dump);
-    impl_->paths.finish(images);
+        dump.refusals().attempt([&] { kind.half->finish(dump); });
+    dump.refusals().attempt([&] { impl_->paths.finish(images); });
 }
 
 void FileKindsDump::prepareKill() {

@@ -6,6 +6,7 @@
 
 #include "criu/files/file_kind.fwd.hpp"
 #include "images/fdinfo.fwd.hpp"
+#include "images/fown.fwd.hpp"
 #include "images/regfile.fwd.hpp"
 
 namespace criu {
@@ -37,7 +38,11 @@ namespace criu::engine {
 
 class FrozenTree;
 
-/// Dump halves of all fd kinds. Runs each dump half in the network namespace of the file that it dumps.
+/// Returns the signal owner of a file as an image message, with ids and pids of the tree. Throws Error if the process
+/// doesn't see the owner.
+[[nodiscard]] FownEntry* dumpOwner(const files::OpenFd& file, files::FileDump& dump);
+
+/// Dump halves of all fd kinds. Runs each half in the network namespace of the file.
 class FileKindsDump {
 public:
     /// Dump half of an fd kind, and the kind's file type in images.

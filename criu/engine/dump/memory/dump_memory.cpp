@@ -138,6 +138,7 @@ DumpMemory::Collected DumpMemory::Work::collect(FrozenTask& task, memory::Mapped
     item.writes = inputs_.tracking.add(task, item.vmas, seccompSuspended);
     memory::VmaDumpRules rules = segments.rules();
     rules.allowUprobes = inputs_.options.allowUprobes;
+    rules.refusals = &inputs_.refusals;
     item.memory = memory::dumpVmas(item.vmas, rules, files, arena_);
     std::vector<const VmaEntry*> entries;
     std::vector<VmaEntry*> asked;

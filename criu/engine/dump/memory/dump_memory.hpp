@@ -14,6 +14,7 @@
 namespace criu {
 class ImageDir;
 class Log;
+class Refusals;
 class StopRequest;
 }  // namespace criu
 
@@ -50,7 +51,8 @@ public:
         const model::Options& options;
         Log& log;
         FrozenTree& tree;
-        const std::map<HostPid, memory::EarlyDump>& early;  ///< processes with early pages
+        const std::map<HostPid, memory::EarlyDump>& early;  ///< processes whose pages were written early
+        Refusals& refusals;
     };
     explicit DumpMemory(const Inputs& inputs);
     ~DumpMemory();

@@ -23,10 +23,14 @@ class ImageError(Exception):
 
 def read_exactly(stream: BinaryIO, size: int, what: str = "content") -> bytes:
     """Reads `size` bytes; ImageError if there are fewer."""
-    data = stream.read(size)
-    if len(data) != size:
-        raise ImageError(f"The image ends in the middle of its {what}: {size - len(data)} bytes are missing")
-    return data
+    # Reads large amounts in pieces, because a damaged size may be larger than memory.
+    data = bytearray()
+    while len(data) < size:
+        piece = stream.read(min(size - len(data), PIECE))
+        if not piece:
+            raise ImageError(f"The image ends in the middle of its {what}: {size - len(data)} bytes are missing")
+        data += piece
+    return bytes(data)
 
 
 def read_size(stream: BinaryIO) -> int | None:
@@ -209,7 +213,12 @@ class Messages(Content):
             size = read_size(stream)
             if size is None:
                 raise ImageError(f"A queue of {entry.qnum} messages, but the image ends before the last of them")
-            yield _schema.lenient().message("ipc_msg").FromString(read_exactly(stream, size, "message"))
+            record = read_exactly(stream, size, "message")
+            try:
+                head = pb2dict.parsed(_schema.lenient().message("ipc_msg")(), record)
+            except Exception as error:  # versions of protobuf have different classes
+                raise ImageError(f"A message of a queue can't be understood: {error}") from error
+            yield head
 
     def read(self, stream: BinaryIO, entry: Any) -> list[Any]:
         found: list[Any] = []

@@ -93,9 +93,8 @@ class ImageReader:
         create = schema.message(self._kind.first or self._kind.message)
         while (size := read_size(self._stream)) is not None:
             record = read_exactly(self._stream, size, "record")
-            message = create()
             try:
-                message.ParseFromString(record)
+                message = pb2dict.parsed(create(), record)
             except Exception as error:  # versions of protobuf have different classes
                 raise ImageError(f"A record of an image of kind {self.magic} can't be understood: {error}") from error
             yield use(record, message)

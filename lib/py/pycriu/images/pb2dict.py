@@ -13,6 +13,7 @@ import functools
 import ipaddress
 import quopri
 import struct
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -179,6 +180,16 @@ def _set(pb: Any, codec: _Codec, value: Any) -> None:
         getattr(pb, codec.name).extend(struct.unpack(f"={len(packed) // 4}I", packed))
     else:
         getattr(pb, codec.name).extend(read(item) for item in value)
+
+
+def parsed(message: Any, record: bytes) -> Any:
+    """Parses a record into a message, and returns the message. Of some damaged records, protobuf parses only the beginning
+    and warns; such a warning is an error, too.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        message.ParseFromString(record)
+    return message
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:

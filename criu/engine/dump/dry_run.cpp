@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/dump/dry_run.hpp"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include <iterator>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "criu/base/error.hpp"
+#include "criu/base/json.hpp"
+#include "criu/base/log.hpp"
+#include "criu/base/printable.hpp"
+#include "criu/base/refusals.hpp"
+#include "criu/device/dump_devices.hpp"
+#include "criu/engine/dump/captured.hpp"
+#include "criu/engine/dump/examined.hpp"
+#include "criu/engine/dump/frozen.hpp"
+#include "criu/engine/dump/frozen_tree.hpp"
+#include "criu/engine/dump/refusals.hpp"
+#include "criu/engine/engine.hpp"
+#include "criu/engine/fuse_guarded_run.hpp"
+#include "criu/engine/predump/wp_tracker_daemon.hpp"
+#include "criu/model/options.hpp"
+#include "criu/task/security_label.hpp"
+
+namespace criu::engine {
+namespace {
+
+/// Makes the checks of the phases after the freeze.
+void examine(FrozenPhase& frozen, const GuardedFiles& guardedFiles) {
+    Refusals& refusals = frozen.refusals();
+    std::optional<ExaminedPhase> examined;
+    if (!refusals.attempt([&] { examined.emplace(frozen, guardedFiles); })) {
+        // A namespace was refused, without which files and memory can't be examined.
+        (void)refuseUnsupported(frozen.tree(), frozen.options(), task::labelModule(), frozen.log(), refusals);
+        frozen.log().warn("Files and memory weren't examined, because a namespace can't be dumped");
+        return;
+    }
+    if (!examined->isLocked()) {
+        frozen.log().warn("Files and memory weren't examined, because the network can't be locked");
+        return;
+    }
+    for (const auto& task : frozen.tree().tasks())
+        if (const auto name = frozen.devices().whoCheckpoints(task->pid()); !name.empty())
+            frozen.log().warn("Only a dump examines the devices of {}, because {} checkpoints them", task->describe(),
+                              name);
+    if (!examined->mayInject())
+        frozen.log().warn("Some state of the processes wasn't examined, because that could harm a refused process");
+    refusals.attempt([&] { const CapturedPhase captured(*examined); });
+}
+
+std::string dryRunText(HostPid root, const std::vector<Refusals::Refusal>& refusals,
+                       const std::vector<std::string>& warnings) {
+    std::string out;
+    const auto to = std::back_inserter(out);
+    for (const auto& [reason, remedy] : refusals)
+        fmt::format_to(to, "Refused: {}{}\n", printable(reason),
+                       remedy.empty() ? "" : fmt::format(" ({})", printable(remedy)));
+    for (const std::string& warning : warnings)
+        fmt::format_to(to, "Warning: {}\n", warning);
+    if (refusals.empty())
+        fmt::format_to(to, "Nothing prevents a dump of process {}, as far as criu can know before one.\n", root);
+    else
+        fmt::format_to(to, "A dump of process {} would fail: {} of its parts can't be dumped.\n", root,
+                       refusals.size());
+    return out;
+}
+
+std::string dryRunJson(HostPid root, const std::vector<Refusals::Refusal>& refusals,
+                       const std::vector<std::string>& warnings) {
+    JsonWriter out;
+    out.beginObject().add("command", "dump").add("tree", std::int64_t{root.value}).add("possible", refusals.empty());
+    out.beginList("refusals");
+    for (const auto& [reason, remedy] : refusals)
+        out.beginObject().add("reason", reason).addOrNull("remedy", remedy).end();
+    out.end().beginList("warnings");
+    for (const std::string& warning : warnings)
+        out.add("", warning);
+    return out.end().end().take();
+}
+
+}  // namespace
+
+int dryRun(Run& run, Guardian& guardian) {
+    run.refusals.collect(run.stop);
+    run.log.keepWarnings();
+    run.refusals.attempt([&] {
+        FrozenPhase frozen(run, guardian, FrozenPhase::Purpose::DryRun, std::nullopt);
+        runFuseGuarded(frozen, [&frozen](const GuardedFiles& guardedFiles) {
+            examine(frozen, guardedFiles);
+            return 0;
+        });
+    });
+    const std::vector<Refusals::Refusal>& refusals = run.refusals.all();
+    const std::vector<std::string> warnings = run.log.keptWarnings();
+    const auto report = (run.options.json ? dryRunJson : dryRunText)(*run.options.tree, refusals, warnings);
+    ::dprintf(STDOUT_FILENO, "%s", report.c_str());
+    return refusals.empty() ? 0 : 1;
+}
+
+}  // namespace criu::engine

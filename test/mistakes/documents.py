@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Cases about --json: one JSON document on standard output, with the fields of Documentation/json.md."""
+
+import json
+import os
+import signal
+import subprocess
+
+from case import require, says, until
+from harness import processes
+
+
+def document(case, *words, status=0, **more):
+    """Runs criu. Returns the document on its standard output."""
+    run = subprocess.run([case.binary, words[0], "--no-default-config", *words[1:], "--json"], capture_output=True, text=True,
+                         check=False, timeout=60, stdin=subprocess.DEVNULL, **more)
+    require(run.returncode == status, f"criu {' '.join(words)}: exit status {run.returncode}: {run.stdout}{run.stderr}")
+    try:
+        return json.loads(run.stdout)
+    except json.JSONDecodeError as error:
+        require(False, f"{error} in: {run.stdout}")
+
+
+def basic_status(case, *words):
+    """Returns the exit status of criu without --json."""
+    return subprocess.run([case.binary, *words], capture_output=True, check=False).returncode
+
+
+def features_as_json(case):
+    """criu check: the same results as in the text, with reason and remedy"""
+    plain = subprocess.run([case.binary, "check", "--feature", "list"], capture_output=True, text=True, check=True).stdout
+    listed = document(case, "check", "--feature", "list")
+    require(set(listed) == {"command", "features", "good"} and listed["command"] == "check" and listed["good"], f"{listed}")
+    for feature in listed["features"]:
+        lacks = set() if feature["supported"] else {"reason", "remedy"}
+        require(set(feature) == {"name", "purpose", "category", "supported"} | lacks, f"{feature}")
+        state = "supported" if feature["supported"] else "missing"
+        says(plain, rf"(?m)^{feature['name']} +{state} +")
+    require({feature["category"] for feature in listed["features"]} >= {"extra", "on-request"}, "categories are missing")
+    one = listed["features"][0]
+    got = document(case, "check", "--feature", one["name"], status=0 if one["supported"] else 1)
+    require(got["features"][0] == one and got["good"] == one["supported"], f"{got}")
+    basic = document(case, "check")
+    require(basic["good"] and basic["basics"] and all(each["supported"] for each in basic["basics"]), f"{basic}")
+    every = document(case, "check", "--all", status=basic_status(case, "check", "--all"))
+    plain = case.criu("check", "--all", status=0 if every["good"] else 1)
+    for feature in every["features"]:
+        require(feature["supported"] == (f"feature {feature['name']} is missing" not in plain), f"{feature} {plain}")
+    says(case.criu("check", "--feature", "nothing", "--json", status=1), "unknown feature 'nothing'")
+
+
+def explanation_as_json(case):
+    """criu explain: obstacles with reason and remedy"""
+    program = case.python("f = open('file', 'w')\nready()\ntime.sleep(1000)\n", stdin=subprocess.DEVNULL)
+    case.dump(program.pid)
+    require(document(case, "explain", case.images) == {"command": "explain", "possible": True, "obstacles": [], "remarks": []},
+            "an obstacle")
+    os.unlink("file")
+    got = document(case, "explain", case.images, status=1)
+    require(not got["possible"] and [each["remedy"] for each in got["obstacles"]] == ["images don't hold it; put it back"]
+            and "/file (fd 3 of" in got["obstacles"][0]["reason"], f"{got}")
+
+
+def statistics_as_json(case):
+    """--display-stats of dump, pre-dump and restore"""
+    program = case.python("memory = bytearray(os.urandom(1 << 20))\nready()\ntime.sleep(1000)\n")
+    os.mkdir("before")
+    before = document(case, "pre-dump", "-t", str(program.pid), "-D", "before", "--display-stats")
+    require(before["pages_written"] >= 256, f"{before}")
+    dump = document(case, "dump", "-t", str(program.pid), "-D", case.images, "--display-stats")
+    require(dump["command"] == "dump" and dump["pages_written"] >= 256 and dump["frozen_time"] > 0, f"{dump}")
+    with open(os.path.join(case.images, "stats-dump"), "rb") as file:
+        stored = json.loads(subprocess.run([os.path.join(case.scripts, "crit"), "show", file.name], capture_output=True,
+                                           check=True).stdout)["entries"][0]["dump"]
+    require(all(dump[name] == value for name, value in stored.items()), f"{dump} {stored}")
+    os.waitpid(program.pid, 0)
+    restore = document(case, "restore", "-D", case.images, "-d", "--display-stats")
+    require(restore["command"] == "restore" and restore["pages_restored"] >= 256, f"{restore}")
+    says(case.criu("restore", "-D", case.images, "--json", status=1), "--json needs --display-stats")
+    says(case.criu("dump", "-t", "1", "--json", status=1), "--json needs --dry-run or --display-stats")
+    says(case.criu("check", "--json", "-o", "-", status=1), "--json and --log-file - exclude each other")
+
+
+def held_by_zombie(case):
+    """A pid of the images is held by a process that ended and that its parent hasn't waited for: criu explain names the
+    parent, and doesn't advise to end the ended process.
+    """
+    case.python("if os.fork() == 0:\n  os.setsid()\n  ready(os.getpid())\ntime.sleep(1000)\n")
+    pid = int(case.said())
+    case.criu("dump", "-t", str(pid), "-D", case.images)
+    until(lambda: (processes.status(pid) or {"State": "Z"})["State"][0] == "Z", "the end of the dumped process")
+    parent = int(processes.status(pid)["PPid"])
+    said = case.criu("explain", "-D", case.images, status=1)
+    says(said, rf"In the way: pid {pid} is taken by python3, which has ended, but process {parent} hasn't waited for it "
+               rf"\(make process {parent} wait for it, .*--new-pidns\)")
+    shown = subprocess.run([os.path.join(case.scripts, "crit"), "explain", case.images], capture_output=True, text=True, check=False)
+    says(shown.stdout, rf"number {pid} is that of python3, which has ended, but process {parent} hasn't waited for it\n"
+                       rf" +Make process {parent} wait for it, .*--new-pidns")
+    os.kill(parent, signal.SIGKILL)
+
+
+CASES = [features_as_json, explanation_as_json, statistics_as_json, held_by_zombie]
