@@ -2,6 +2,8 @@
 """Modes in which a process with fewer privileges attacks criu while it works. Programs ask for these modes."""
 
 import os
+import signal
+import socket
 import sys
 
 import modes
@@ -143,6 +145,90 @@ def own_keys(subject, _task):
     subject.check()
 
 
+# Runs as another user. It takes the abstract name by which criu once found the WP tracker daemon of the tree (second
+# argument), and fills the queue of its connections.
+TAKER = r"""
+import os, socket, sys, time
+user, root = map(int, sys.argv[1:])
+with open(f"/proc/{root}/stat") as stat:
+    start = stat.read().rpartition(")")[2].split()[19]
+name = chr(0) + f"criu-tracking-{root}-{start}-{os.stat('/proc/self/ns/pid').st_ino}"
+os.setgroups([]); os.setresgid(user, user, user); os.setresuid(user, user, user)
+server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+server.bind(name)
+server.listen(0)
+held = []
+try:
+    while True:
+        held.append(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+        held[-1].setblocking(False)
+        held[-1].connect(name)
+except BlockingIOError:
+    print("taken", flush=True)
+time.sleep(1000)
+"""
+
+
+def fill_queue(subject):
+    """Stops the WP tracker daemon of the tree and fills the queue of its connections. Returns its pid and the
+    connections."""
+    folder = "/run/criu/daemons"
+    if os.stat(folder).st_mode & 0o077:
+        raise Failed(f"other users may enter {folder}")
+    name, = (name for name in os.listdir(folder) if name.startswith(f"tracking-{subject.root}-")
+             and name.endswith(f"-{os.stat('/proc/self/ns/pid').st_ino}"))
+    keeper, = (pid for pid in processes.pids() if "tracks the memory" in (processes.text(f"/proc/{pid}/cmdline") or ""))
+    os.kill(keeper, signal.SIGSTOP)
+    held = []
+    try:
+        while True:
+            held.append(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+            held[-1].setblocking(False)
+            held[-1].connect(os.path.join(folder, name, "socket"))
+    except BlockingIOError:
+        return keeper, held
+
+
+def pre_dump(subject, name, options=()):
+    """Makes a pre-dump, which must succeed. """
+    run = subject.ours.run("pre-dump", subject.images(name), "pre-dump.log", ["-t", str(subject.root), *options])
+    subject.require_success(run)
+
+
+def names_taken(subject, _task):
+    """Requires that no user can keep a pre-dump waiting for a daemon, and that such a wait ends after --timeout and at
+    SIGTERM."""
+    output = os.path.join(subject.work, "taker")
+    taker = subject.init.start([sys.executable, "-c", TAKER, "12345", str(subject.root)], "/", output)
+    subject.init.until(lambda: "taken" in (processes.text(output) or ""), processes.PATIENCE, "the names to be taken")
+    pre_dump(subject, "first")
+    pre_dump(subject, "second", ["--prev-images-dir", "../first"])
+    if not os.path.islink(os.path.join(subject.images("second"), "parent")):
+        raise Failed("the writes between two pre-dumps weren't tracked")
+    os.kill(taker, signal.SIGKILL)
+    subject.init.wait(taker, processes.PATIENCE, "the end of the taker")
+    keeper, held = fill_queue(subject)
+    # The stopped daemon still tracks the memory, so the pre-dump can't go on without it.
+    limited = subject.ours.run("pre-dump", subject.images("limited"), "pre-dump.log", ["-t", str(subject.root), "--timeout", "1"])
+    if limited.code != 1 or "accepts no connection" not in (processes.text(limited.log) or ""):
+        raise Failed(f"a pre-dump should fail if the WP tracker daemon accepts no connection: {limited.describe()}")
+    images = subject.images("ended")
+    waiting = subject.ours.start("pre-dump", images, "pre-dump.log", ["-t", str(subject.root), "--timeout", "1000"])
+    subject.init.until(lambda: "Finding the daemon" in (processes.text(os.path.join(images, "pre-dump.log")) or ""), processes.PATIENCE, "the wait")
+    os.kill(waiting, signal.SIGTERM)
+    ended = subject.init.wait(waiting, processes.PATIENCE, "the end of the pre-dump")
+    if ended.code != 1:
+        raise Failed(f"a pre-dump that waits should fail at SIGTERM: {ended.code}")
+    subject.require_running("after pre-dumps that found no daemon")
+    for connection in held:
+        connection.close()
+    os.kill(keeper, signal.SIGKILL)
+    subject.init.until(lambda: keeper not in processes.pids(), processes.PATIENCE, "the end of the daemon")
+    subject.dump(subject.ours, "images")
+    subject.restore(subject.ours, "images")
+    subject.check()
+
+
 class ConfinedCriu(criu_runs.Criu):
     """A criu that another program starts."""
 
@@ -158,5 +244,6 @@ ATTACKS = [
     modes.Mode("own-keys", own_keys, scenario=True, beyond_42=True),
     modes.Mode("fewer-rights", fewer_rights, scenario=True, beyond_42=True),
     modes.Mode("fewer-signals", fewer_signals, scenario=True, beyond_42=True),
+    modes.Mode("names-taken", names_taken, scenario=True, beyond_42=True),
     modes.Mode("attacked", attacked, scenario=True, beyond_42=True),
 ]

@@ -42,9 +42,9 @@ int dump(Run& run) {
         requireClientsProcesses(run.client, runningTree(*run.options.tree));
     const GuardedRoot root(*run.options.tree);
     run.listeners.setRoot(*run.options.tree);
-    std::optional<WpTrackerLink> link = WpTrackerLink::find(root, run.log);
+    std::optional<WpTrackerLink> link = WpTrackerLink::find(root, run);
     if (!link && run.options.trackMemory && run.options.finalState != model::FinalState::Default)
-        link = WpTrackerLink::start(root, run.keys, run.log);
+        link = WpTrackerLink::start(root, run);
     return runGuarded(run, root, [&run, &link](Guardian& guardian) {
         try {
             return dumpGuarded(run, guardian, std::move(link));
