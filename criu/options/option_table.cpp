@@ -34,7 +34,7 @@ constexpr CommandSet Serving{PageServer, Service, LazyPages, Dump};
 constexpr CommandSet PageFileUsers{Dump, PreDump, Restore, LazyPages, PageServer};
 constexpr CommandSet OnPreDump{PreDump};
 constexpr CommandSet Decrypting{Restore, Explain, Verify, LazyPages, PageServer};
-constexpr CommandSet Timed{Dump, PreDump, Restore, PageServer, LazyPages, StreamPack, StreamUnpack};
+constexpr CommandSet Timed{Dump, PreDump, Restore, PageServer, LazyPages, StreamPack, StreamUnpack, Service};
 constexpr CommandSet Deduping{Dump, Restore, PageServer, PreDump};
 constexpr CommandSet Lazy{Dump, Restore, PageServer};
 constexpr CommandSet PageClients{Dump, PreDump, LazyPages};
@@ -130,7 +130,7 @@ constexpr OptionRow kTable[] = {
      append<&O::actionScripts>},
     {Run, "timeout", 0, Required, "SECONDS", NoNo, Timed, Built,
      "fail if the tree isn't frozen, or a peer does nothing, for this time; 0 for never (default: 10; for waits of "
-     "--stream-from, 0)",
+     "--stream-from, 0; for requests of other users, 30)",
      timeout, open("timeout")},
     {Run, "freeze-cgroup", 0, Required, "DIR", NoNo, Dumps, Built,
      "freeze by this cgroup, which contains the whole tree", path<&O::freezeCgroup>, "freeze_cgroup"},
