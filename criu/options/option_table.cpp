@@ -46,6 +46,8 @@ constexpr CommandSet PageWriters{Dump, PreDump, PageServer};
 constexpr CommandSet PageWire{Dump, PreDump, LazyPages, PageServer};
 constexpr CommandSet PageEnds{Dump, PreDump, LazyPages, PageServer, Service};
 
+constexpr std::int64_t kMostObjects = std::int64_t{1} << 40;  // largest argument of --max-files and --max-processes
+
 /// Returns a request part that all clients may use.
 constexpr RequestPart open(RequestPart part) noexcept {
     return part.allowedToClients();
@@ -111,6 +113,15 @@ constexpr OptionRow kTable[] = {
     {Run, "new-pidns", 0, None, "", NoNo, OnRestore, Built,
      "restore a tree without a private pid namespace in a new one, where all its pids are free, and mount its /proc",
      flag<&O::newPidNamespace>, "new_pidns"},
+    {Run, "max-memory", 0, Required, "SIZE", NoNo, OnRestore, Built,
+     "refuse images with more memory; 0 for no limit (default: 16 times the machine's memory)",
+     parsed<&O::maxMemory, parseSize>, "max_memory"},
+    {Run, "max-files", 0, Required, "N", NoNo, OnRestore, Built,
+     "refuse images with more descriptors; 0 for no limit (default: 4194304)",
+     number<&O::maxFiles, 0, kMostObjects, std::uint64_t>, "max_files"},
+    {Run, "max-processes", 0, Required, "N", NoNo, OnRestore, Built,
+     "refuse images with more processes and threads; 0 for no limit (default: 262144)",
+     number<&O::maxProcesses, 0, kMostObjects, std::uint64_t>, "max_processes"},
     {Run,
      "exec-cmd",
      0,

@@ -2,13 +2,16 @@
 """Modes in which a process with fewer privileges attacks criu while it works. Programs ask for these modes."""
 
 import os
+import re
+import shutil
 import signal
 import socket
 import sys
 
+import increments
 import modes
 from harness import criu as criu_runs
-from harness import processes
+from harness import processes, rpc
 from subject import Failed
 
 # Runs as the user of the tree, outside of it. For each process it tries to open the memory or to copy a descriptor. For
@@ -229,6 +232,53 @@ def names_taken(subject, _task):
     subject.check()
 
 
+def require_over_limit(subject, option, text):
+    """Requires a restore to be refused because of a limit, and to create nothing."""
+    run = subject.ours.restore(subject.images("images"), [*subject.restore_options, *option], "limited.log")
+    lines = criu_runs.error_lines(run.log)
+    if run.code == 0 or not any(re.search(text, line) for line in lines):
+        raise Failed(f"a restore with {' '.join(option)} should be refused with \"{text}\": {run.describe()}")
+    subject.require_nothing_left("after a restore that a limit refused")
+    if any("Stage: birth" in line for line in (processes.text(run.log) or "").splitlines()):
+        raise Failed("the restore had begun to create processes")
+
+
+def add_descriptors(path, count):
+    """Adds descriptors to an image of a descriptor table. All refer to the file of its first descriptor."""
+    with open(path, "rb") as file:
+        magics, records = increments.read_records(file.read())
+    numbers = increments.decode(records[0])
+    with open(path, "ab") as file:
+        for number in range(count):
+            fields = {**numbers, 4: 1000 + number}
+            record = b"".join(rpc.varint(field << 3) + rpc.varint(value) for field, value in sorted(fields.items()))
+            file.write(len(record).to_bytes(4, "little") + record)
+
+
+def limited(subject, _task):
+    """Requires limits of a restore to refuse images before criu creates anything."""
+    count = len(subject.state)
+    subject.dump(subject.ours, "images")
+    require_over_limit(subject, ["--max-processes", str(count - 1)], f"ask for {count} processes and threads, but --max-processes allows {count - 1}")
+    require_over_limit(subject, ["--max-files", "2"], "descriptors, but --max-files allows 2")
+    require_over_limit(subject, ["--max-memory", "64K"], "bytes of memory, but --max-memory allows 65536")
+    explained = subject.ours.run("explain", subject.images("images"), "explain.log", ["--max-processes", "1"])
+    if explained.code == 0 or "--max-processes allows 1" not in (processes.text(explained.log + ".output") or "") + (processes.text(explained.log) or ""):
+        raise Failed("criu explain doesn't find an obstacle that --max-processes makes")
+    images = subject.images("images")
+    hostile = subject.images("hostile")
+    shutil.copytree(images, hostile)
+    table = next(name for name in sorted(os.listdir(hostile)) if name.startswith("fdinfo-"))
+    add_descriptors(os.path.join(hostile, table), 2000)
+    run = subject.ours.restore(hostile, [*subject.restore_options, "--max-files", "2000"])
+    if run.code == 0 or not any("descriptors, but --max-files allows 2000" in line for line in criu_runs.error_lines(run.log)):
+        raise Failed(f"images with many descriptors should be refused: {run.describe()}")
+    subject.require_nothing_left("after a restore of images with many descriptors")
+    subject.restore_options = [*subject.restore_options, "--max-processes", str(count), "--max-memory", "1G", "--max-files", "0"]
+    subject.restore(subject.ours, "images")
+    subject.check()
+
+
 class ConfinedCriu(criu_runs.Criu):
     """A criu that another program starts."""
 
@@ -244,6 +294,7 @@ ATTACKS = [
     modes.Mode("own-keys", own_keys, scenario=True, beyond_42=True),
     modes.Mode("fewer-rights", fewer_rights, scenario=True, beyond_42=True),
     modes.Mode("fewer-signals", fewer_signals, scenario=True, beyond_42=True),
+    modes.Mode("limited", limited, scenario=True, beyond_42=True),
     modes.Mode("names-taken", names_taken, scenario=True, beyond_42=True),
     modes.Mode("attacked", attacked, scenario=True, beyond_42=True),
 ]

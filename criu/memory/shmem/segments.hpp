@@ -47,6 +47,9 @@ public:
     /// Returns the number of segments. create() opens one descriptor for each.
     [[nodiscard]] std::size_t count() const noexcept { return byShmid_.size() + byInode_.size(); }
 
+    /// Returns the number of bytes that the images contain for all segments.
+    [[nodiscard]] std::uint64_t contentBytes() const;
+
     /// Creates all segments, and adds their descriptors to `store`, so that processes inherit them. Fills and seals
     /// only memfds with a write seal. `checkStop` is called between pieces of content and throws to end the work; it
     /// may be empty.
