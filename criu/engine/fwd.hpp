@@ -20,6 +20,7 @@ class ImageOutlet;
 class Log;
 class StopRequest;
 class StreamerSupply;
+struct WaitLimit;
 }  // namespace criu
 
 namespace criu::cgroup {

@@ -1,51 +1,93 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include <sys/socket.h>
-#include <sys/un.h>
-
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "criu/base/error.hpp"
+#include "criu/base/names.hpp"
+#include "criu/base/ready_wait.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/kernel/pass_fd.hpp"
 
-/// Channels between criu processes of one machine: Unix sockets of type SOCK_SEQPACKET (unix(7)). A daemon listens at
-/// an abstract address, and both ends pass peer authentication (kernel/peer_auth.hpp).
+namespace criu::model {
+struct Options;
+}
+
+/// Channels between criu processes of one machine: Unix sockets of type SOCK_SEQPACKET (unix(7)). A daemon listens in a
+/// folder that only its user can enter, and both ends pass peer authentication (kernel/peer_auth.hpp).
+///
+/// Each daemon has a directory DIRECTORY/criu/daemons/NAME with its socket. It holds a lock on that directory as long
+/// as it runs, and so another process recognizes the socket of a daemon that was killed. An abstract address isn't
+/// suitable: any process of the network namespace can bind it first, or fill the queue of its connections.
 namespace criu::engine {
 
-/// Abstract socket address of a daemon. When the socket is closed, the kernel removes the address.
-class AbstractAddress {
-public:
-    /// `name`: at most 107 bytes.
-    explicit AbstractAddress(std::string_view name);
+/// Returns the limits of waits for another criu process: stop requests and --timeout.
+[[nodiscard]] WaitLimit waitLimitOf(const model::Options& options, StopRequest& stop) noexcept;
 
-    /// Connects a new socket to the address. If connect(2) fails, returns nothing and leaves the reason in errno.
-    /// Throws Error if the kernel creates no socket.
-    [[nodiscard]] std::optional<UniqueFd> connect() const;
-    /// Binds a new socket to the address, but doesn't listen. Returns nothing if another process has bound the address.
-    /// Throws Error.
-    [[nodiscard]] std::optional<UniqueFd> bind() const;
+/// Returns the limits of waits for a daemon that may read images first: stop requests, and --timeout if the user has
+/// given it.
+[[nodiscard]] WaitLimit longWaitLimitOf(const model::Options& options, StopRequest& stop) noexcept;
+
+/// Returns the directories that may contain daemons, best first: /run for root, and $XDG_RUNTIME_DIR.
+[[nodiscard]] std::vector<std::string> runtimeDirectories();
+
+/// Directory of a running daemon with its listening socket. The daemon holds this object as long as it runs.
+class DaemonPlace {
+public:
+    DaemonPlace(UniqueFd folder, std::string name, UniqueFd lock) noexcept
+        : folder_(std::move(folder)), name_(std::move(name)), lock_(std::move(lock)) {}
+
+    /// Creates and binds the socket, and doesn't call listen(2). Throws Error.
+    void bind();
+    [[nodiscard]] int listener() const noexcept { return listener_.get(); }
+    /// Returns all descriptors, which the daemon must not close.
+    [[nodiscard]] std::vector<int> descriptors() const;
+    /// Removes socket and directory. Closes the socket first, so that connections fail.
+    void remove() noexcept;
 
 private:
-    [[nodiscard]] const sockaddr* get() const noexcept { return reinterpret_cast<const sockaddr*>(&address_); }
+    UniqueFd folder_;
+    std::string name_;
+    UniqueFd lock_;  ///< the directory, with a lock (flock(2))
+    UniqueFd listener_;
+};
 
-    sockaddr_un address_{};
-    socklen_t size_ = 0;
+/// Address of a daemon.
+class DaemonAddress {
+public:
+    /// `name`: a file name. `directories`: directories that may contain the daemon.
+    explicit DaemonAddress(std::string name, std::vector<std::string> directories = runtimeDirectories())
+        : name_(std::move(name)), directories_(std::move(directories)) {}
+
+    /// Connects a new socket to the daemon. Returns nothing if no daemon listens. Throws Error, also after `limit` if
+    /// the queue of the daemon stays full.
+    [[nodiscard]] std::optional<UniqueFd> connect(const WaitLimit& limit) const;
+    /// Creates and locks the daemon's directory. First removes directories of daemons that were killed. Returns nothing
+    /// if a daemon with this address runs. Throws Error.
+    [[nodiscard]] std::optional<DaemonPlace> take() const;
+
+private:
+    std::string name_;
+    std::vector<std::string> directories_;
 };
 
 /// Creates two connected sockets. Throws Error.
 [[nodiscard]] std::pair<UniqueFd, UniqueFd> makeChannel();
 
-/// Starts a daemon, and returns a connection to it. Returns nothing if another process has bound the address. Throws
-/// Error. `name`: name of the daemon for messages. `serve`: function that the daemon runs with the bound socket and an
-/// authenticated connection to the caller; it must not return.
-[[nodiscard]] std::optional<UniqueFd> startDaemon(const AbstractAddress& address, std::string_view name,
-                                                  const std::function<void(UniqueFd listener, UniqueFd client)>& serve);
+/// Sets the maximum duration of a blocking send or receive on a socket. Throws Error.
+void limitBlocking(int socket, std::chrono::seconds duration);
+
+/// Starts a daemon, and returns a connection to it. Returns nothing if a daemon with this address runs. Throws Error.
+/// `name`: name of the daemon for messages. `serve`: called in the daemon with its place and an authenticated
+/// connection to the caller; must not return.
+[[nodiscard]] std::optional<UniqueFd> startDaemon(const DaemonAddress& address, std::string_view name,
+                                                  const std::function<void(DaemonPlace place, UniqueFd client)>& serve);
 
 /// Sends a packet with the descriptor `fd`; -1 means no descriptor. Throws Error.
 template <typename Message>

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/kernel/peer_auth.hpp"
 
+#include <poll.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
-#include <cstdint>
-#include <optional>
+#include <cerrno>
 #include <span>
 
 #include "criu/base/crypto.hpp"
@@ -29,24 +28,30 @@ Proof makeAuthSecret() {
     return proof;
 }
 
-ucred peerCredentialsOf(int socket) {
+/// Returns the peer's process. Throws Error if this process can't identify it, or if it belongs to another user.
+kernel::PidFd requirePeer(int socket) {
     ucred peer{};
     socklen_t size = sizeof(peer);
     sys(::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size), "see whom a socket is connected with");
-    return peer;
-}
-
-/// Reads the secret from the memory of the peer process. Uses the pid that the kernel reports (SO_PEERCRED), because
-/// the peer could put a false pid into a message.
-Proof proofAt(int socket, std::uint64_t place) {
-    Proof proof{};
-    kernel::readMemory(peerCredentialsOf(socket).pid, place, proof);
-    return proof;
+    if (peer.uid != ::geteuid())
+        failWith(EPERM, "user {} isn't that of this process", peer.uid);
+    if (peer.pid == 0)
+        failWith(EPERM, "it is in a pid namespace that isn't seen from here");
+    std::optional<kernel::PidFd> process = openPeer(socket, peer.pid);
+    if (!process)
+        failWith(ESRCH, "it has ended");
+    return std::move(*process);
 }
 
 void sendAuthMessage(int socket, const Proof& own, const Proof& others) {
     const AuthMessage greeting{reinterpret_cast<std::uintptr_t>(own.data()), others};
     kernel::sendMessage(socket, std::as_bytes(std::span(&greeting, 1)), -1);
+}
+
+Proof proofOf(const PeerProcess& peer, std::uint64_t place) {
+    Proof proof{};
+    peer.read(place, proof);
+    return proof;
 }
 
 /// Receives a message; nullopt if the peer has closed the connection.
@@ -63,17 +68,40 @@ std::optional<AuthMessage> receiveAuthMessage(int socket) {
 
 }  // namespace
 
-PeerAuthentication::PeerAuthentication(int socket) : socket_(socket), proof_(makeAuthSecret()) {
-    if (const uid_t user = peerCredentialsOf(socket).uid; user != ::geteuid())
-        failWith(EPERM, "user {} isn't that of this process", user);
+std::optional<kernel::PidFd> openPeer(int socket, pid_t pid) {
+    constexpr int kPeerPidFd = 77;  // SO_PEERPIDFD, Linux 6.5; not in glibc 2.36's <sys/socket.h>
+    int fd = -1;
+    socklen_t size = sizeof(fd);
+    if (::getsockopt(socket, SOL_SOCKET, kPeerPidFd, &fd, &size) == 0)
+        return kernel::PidFd(UniqueFd(fd), pid);
+    if (errno != ENOPROTOOPT)
+        return std::nullopt;  // the kernel has no pidfd of a process that has ended
+    try {
+        return kernel::PidFd(pid);
+    } catch (const Error& error) {
+        if (error.code() != ESRCH)
+            throw;
+        return std::nullopt;
+    }
 }
+
+PeerProcess::PeerProcess(int socket) : process_(requirePeer(socket)) {}
+
+void PeerProcess::read(std::uint64_t address, std::span<std::byte> bytes) const {
+    kernel::readMemory(process_.pid(), address, bytes);
+    // The kernel doesn't reuse the pid of a process that hasn't ended.
+    if (process_.waitExit())
+        failWith(ESRCH, "process {} has ended", process_.pid());
+}
+
+PeerAuthentication::PeerAuthentication(int socket) : socket_(socket), peer_(socket), proof_(makeAuthSecret()) {}
 
 bool PeerAuthentication::take() {
     const auto greeting = receiveAuthMessage(socket_);
     if (!greeting)
         failWith(EPIPE, "it has gone without introducing itself");
     if (!greeted_) {
-        sendAuthMessage(socket_, proof_, proofAt(socket_, greeting->place));
+        sendAuthMessage(socket_, proof_, proofOf(peer_, greeting->place));
         greeted_ = true;
         return false;
     }
@@ -88,19 +116,18 @@ void listenAsCurrentProcess(int listener, int backlog) {
     sys(::listen(listener, backlog), "listen");
 }
 
-PeerAuthResult authenticateTo(int socket) {
-    constexpr timeval kPatience{10, 0};
-    ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof(kPatience));
-    if (peerCredentialsOf(socket).uid != ::geteuid())
-        return PeerAuthResult::UnauthenticatedPeer;
+PeerAuthResult authenticateTo(int socket, const WaitLimit& limit) {
+    const PeerProcess peer(socket);
     const Proof proof = makeAuthSecret();
     sendAuthMessage(socket, proof, {});
+    if (!waitReady(socket, POLLIN, limit))
+        failWith(ETIMEDOUT, "it doesn't answer");
     const auto answer = receiveAuthMessage(socket);
     if (!answer)
         return PeerAuthResult::Gone;
     if (answer->proof != proof)
         return PeerAuthResult::UnauthenticatedPeer;
-    sendAuthMessage(socket, proof, proofAt(socket, answer->place));
+    sendAuthMessage(socket, proof, proofOf(peer, answer->place));
     return PeerAuthResult::Believed;
 }
 

@@ -34,7 +34,7 @@ constexpr CommandSet Serving{PageServer, Service, LazyPages, Dump};
 constexpr CommandSet PageFileUsers{Dump, PreDump, Restore, LazyPages, PageServer};
 constexpr CommandSet OnPreDump{PreDump};
 constexpr CommandSet Decrypting{Restore, Explain, Verify, LazyPages, PageServer};
-constexpr CommandSet Timed{Dump, PreDump, Restore, PageServer, LazyPages, StreamPack, StreamUnpack};
+constexpr CommandSet Timed{Dump, PreDump, Restore, PageServer, LazyPages, StreamPack, StreamUnpack, Service};
 constexpr CommandSet Deduping{Dump, Restore, PageServer, PreDump};
 constexpr CommandSet Lazy{Dump, Restore, PageServer};
 constexpr CommandSet PageClients{Dump, PreDump, LazyPages};
@@ -46,6 +46,8 @@ constexpr CommandSet Dumps{Dump, PreDump};
 constexpr CommandSet PageWriters{Dump, PreDump, PageServer};
 constexpr CommandSet PageWire{Dump, PreDump, LazyPages, PageServer};
 constexpr CommandSet PageEnds{Dump, PreDump, LazyPages, PageServer, Service};
+
+constexpr std::int64_t kMostObjects = std::int64_t{1} << 40;  // largest argument of --max-files and --max-processes
 
 /// Returns a request part that all clients may use.
 constexpr RequestPart open(RequestPart part) noexcept {
@@ -117,6 +119,15 @@ constexpr OptionRow kTable[] = {
     {Run, "new-pidns", 0, None, "", NoNo, OnRestore, Built,
      "restore a tree without a private pid namespace in a new one, where all its pids are free, and mount its /proc",
      flag<&O::newPidNamespace>, "new_pidns"},
+    {Run, "max-memory", 0, Required, "SIZE", NoNo, OnRestore, Built,
+     "refuse images with more memory; 0 for no limit (default: 16 times the machine's memory)",
+     parsed<&O::maxMemory, parseSize>, "max_memory"},
+    {Run, "max-files", 0, Required, "N", NoNo, OnRestore, Built,
+     "refuse images with more descriptors; 0 for no limit (default: 4194304)",
+     number<&O::maxFiles, 0, kMostObjects, std::uint64_t>, "max_files"},
+    {Run, "max-processes", 0, Required, "N", NoNo, OnRestore, Built,
+     "refuse images with more processes and threads; 0 for no limit (default: 262144)",
+     number<&O::maxProcesses, 0, kMostObjects, std::uint64_t>, "max_processes"},
     {Run,
      "exec-cmd",
      0,
@@ -136,7 +147,7 @@ constexpr OptionRow kTable[] = {
      append<&O::actionScripts>},
     {Run, "timeout", 0, Required, "SECONDS", NoNo, Timed, Built,
      "fail if the tree isn't frozen, or a peer does nothing, for this time; 0 for never (default: 10; for waits of "
-     "--stream-from, 0)",
+     "--stream-from, 0; for requests of other users, 30)",
      timeout, open("timeout")},
     {Run, "freeze-cgroup", 0, Required, "DIR", NoNo, Dumps, Built,
      "freeze by this cgroup, which contains the whole tree", path<&O::freezeCgroup>, "freeze_cgroup"},

@@ -262,6 +262,13 @@ void readCompress(model::Options& options, const Request& request) {
 
 void readPageServer(model::Options& options, const Request& request) {
     const ::CriuPageServerInfo* const server = request.opts.ps;
+    const bool lazy = request.opts.has_lazy_pages != 0 ? request.opts.lazy_pages != 0 : options.lazyPages;
+    if (lazy && request.command == Command::Dump) {
+        if (server != nullptr && isGiven(server->address))
+            options.address = server->address;
+        if (!options.address)
+            options.address = "127.0.0.1";
+    }
     if (server == nullptr)
         return;
     // Truncates the number as CRIU 4.2 does, because clients may rely on it. With 0, the kernel chooses the port.
@@ -269,7 +276,7 @@ void readPageServer(model::Options& options, const Request& request) {
     options.port.reset();
     if (port != 0)
         options.port = port;
-    if (request.opts.has_lazy_pages != 0 ? request.opts.lazy_pages != 0 : options.lazyPages)
+    if (lazy)
         return;
     options.pageServer = true;
     options.address.reset();

@@ -36,7 +36,7 @@ void readImageIoMode(model::Options& options, const Request& request);
 /// Reads compress and compress_region_size. Each of them selects LZ4, unless compress is 0.
 void readCompress(model::Options& options, const Request& request);
 /// Reads address, port and descriptor of the page server. Unless lazy_pages is set, the dump sends its pages to this
-/// server.
+/// server. With lazy_pages, the dump itself listens there, and only on the loopback device without an address.
 void readPageServer(model::Options& options, const Request& request);
 void readStreamTo(model::Options& options, const Request& request);
 /// Reads public keys. The next two functions read secret keys, which the client passes as descriptors.

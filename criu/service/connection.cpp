@@ -47,13 +47,9 @@ Connection::Connection(UniqueFd socket) : socket_(std::move(socket)) {
         "limit the time of replies on fd {}", fd());
 }
 
-std::optional<Record<CriuReq>> Connection::receive(StopRequest& stop) {
-    pollfd waiting[2] = {{fd(), POLLIN, 0}, {stop.fd(), POLLIN, 0}};
-    while (::poll(waiting, 2, -1) < 0)
-        if (errno != EINTR)
-            failErrno("wait for a request");
-    if (waiting[1].revents != 0)
-        stop.throwIfRequested();
+std::optional<Record<CriuReq>> Connection::receive(const WaitLimit& limit) {
+    if (!waitReady(fd(), POLLIN, limit))
+        failWith(ETIMEDOUT, "the client has sent no request within {} ms", limit.duration->count());
     const std::size_t size = nextSize(fd());
     if (size == 0)
         return std::nullopt;

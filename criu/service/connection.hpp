@@ -5,13 +5,10 @@
 #include <optional>
 #include <string_view>
 
+#include "criu/base/ready_wait.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/image/record.hpp"
 #include "images/rpc.hpp"
-
-namespace criu {
-class StopRequest;
-}
 
 namespace criu::service {
 
@@ -31,8 +28,10 @@ public:
     [[nodiscard]] int fd() const noexcept { return socket_.get(); }
 
     /// Waits for the next request. Returns nullopt if the client has closed its end or shut down writing. Throws Error
-    /// if a stop is requested, or if the request is invalid; an invalid request is removed from the queue.
-    std::optional<Record<CriuReq>> receive(StopRequest& stop);
+    /// if a stop is requested, after the limit, or if the request is invalid; an invalid request is removed from the
+    /// queue.
+    std::optional<Record<CriuReq>> receive(const WaitLimit& limit);
+    std::optional<Record<CriuReq>> receive(StopRequest& stop) { return receive({stop, std::nullopt}); }
 
     /// Returns true if the client has closed its end or shut down writing.
     [[nodiscard]] bool hasLeft() const;

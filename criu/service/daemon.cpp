@@ -7,7 +7,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <optional>
+#include <vector>
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
@@ -15,7 +17,9 @@
 #include "criu/base/stop_request.hpp"
 #include "criu/engine/action_scripts.hpp"
 #include "criu/kernel/pid_file.hpp"
+#include "criu/kernel/proc/pidfd.hpp"
 #include "criu/service/listening_socket.hpp"
+#include "criu/service/served_clients.hpp"
 
 namespace criu::service {
 namespace {
@@ -59,6 +63,14 @@ UniqueFd daemonize() {
     return std::move(pipe.writing);
 }
 
+/// Returns the user who connected (SO_PEERCRED).
+uid_t userOf(int client) {
+    ucred peer{};
+    socklen_t size = sizeof(peer);
+    sys(::getsockopt(client, SOL_SOCKET, SO_PEERCRED, &peer, &size), "look whose client connects");
+    return peer.uid;
+}
+
 class Daemon {
 public:
     explicit Daemon(const SessionContext& context) : with_(context) {}
@@ -75,8 +87,8 @@ public:
         if (!passed)
             name_.emplace(address);
         begin(options);
-        // The service doesn't wait for its children, because their logs contain the results.
-        ::signal(SIGCHLD, SIG_IGN);
+        // Reaps children by their pidfds. The exit statuses don't matter, because logs contain the results.
+        ::signal(SIGCHLD, SIG_DFL);
         for (;;) {
             std::optional<UniqueFd> client = accept();
             if (!client) {
@@ -84,10 +96,19 @@ public:
                     name_->remove(with_.log);
                 return {};
             }
+            const uid_t user = userOf(client->get());
+            const bool logged = mayLog(user);
+            if (!clients_.mayServe(user)) {
+                if (logged)
+                    with_.log.error("a client of user {} isn't served: too many clients are connected", user);
+                continue;
+            }
             const pid_t worker = ::fork();
             if (worker == 0)
-                return work(std::move(*client));
-            if (worker < 0)
+                return work(std::move(*client), logged);
+            if (worker > 0)
+                clients_.add(kernel::PidFd(worker), user);
+            else if (logged)
                 with_.log.error("a client can't be served: no process for it: {}", ::strerror(errno));
         }
     }
@@ -114,11 +135,15 @@ private:
     /// Returns the socket of the next client; nullopt after a stop request.
     std::optional<UniqueFd> accept() {
         for (;;) {
-            pollfd waiting[2] = {{socket_.get(), POLLIN, 0}, {with_.stop.fd(), POLLIN, 0}};
-            if (::poll(waiting, 2, -1) < 0 && errno != EINTR)
+            std::vector<pollfd> waiting{{socket_.get(), POLLIN, 0}, {with_.stop.fd(), POLLIN, 0}};
+            clients_.appendTo(waiting);
+            if (::poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR)
                 failErrno("wait for clients");
             if (with_.stop.requested())
                 return std::nullopt;
+            clients_.reapEnded();
+            if (waiting[0].revents == 0)
+                continue;
             UniqueFd client(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
             if (client) {
                 sys(::fcntl(client.get(), F_SETFL, 0), "let a client wait");
@@ -136,20 +161,45 @@ private:
         }
     }
 
+    /// Returns false if a client of this user must not write to the log of the service. Logs when that begins.
+    bool mayLog(uid_t user) {
+        if (user == ::geteuid())
+            return true;
+        const LogBudget::Answer answer = budget_.take();
+        if (answer == LogBudget::Answer::LastWords)
+            with_.log.warn("Many clients of other users connect: only the first ones in each minute are logged");
+        return answer == LogBudget::Answer::Log;
+    }
+
     /// Serves a client. It runs in a child process.
-    SessionEnd work(UniqueFd client) {
+    SessionEnd work(UniqueFd client, bool logged) {
         socket_.reset();
+        clients_.clear();
+        if (!logged)
+            with_.log.openAs(UniqueFd(sys(::open("/dev/null", O_WRONLY | O_CLOEXEC), "open /dev/null")));
         if (pidFile_)
             pidFile_->commit();  // the daemon removes the file, not this child
-        ::signal(SIGCHLD, SIG_DFL);
         setProcessTitle("serve a client");
         with_.log.setElapsed(std::chrono::microseconds(0));
         options::Invocation builtIn;
         options::applyEnvironment(builtIn.options);
-        return serve(std::move(client), Origin::Daemon, {builtIn, with_.log, with_.stop, with_.makeDevices});
+        return serve(std::move(client), Origin::Daemon,
+                     {builtIn, with_.log, with_.stop, with_.makeDevices, requestLimit()});
+    }
+
+    /// Returns the maximum time until a request of a user other than criu's; nullopt for no limit.
+    [[nodiscard]] std::optional<std::chrono::milliseconds> requestLimit() const {
+        constexpr std::chrono::seconds kDefault{30};
+        const model::Options& options = with_.base.options;
+        const std::chrono::seconds limit = options.timeoutGiven ? options.timeout : kDefault;
+        if (limit == std::chrono::seconds(0))
+            return std::nullopt;
+        return limit;
     }
 
     const SessionContext& with_;
+    ServedClients clients_{::geteuid()};
+    LogBudget budget_;
     UniqueFd socket_;
     std::optional<SocketName> name_;          ///< name of the socket; unset if systemd passed the socket
     std::optional<engine::PidFile> pidFile_;  ///< pid file, which is removed when the service ends

@@ -12,6 +12,7 @@
 #include "criu/base/error.hpp"
 #include "criu/kernel/file_rights.hpp"
 #include "criu/kernel/landlock.hpp"
+#include "criu/kernel/peer_auth.hpp"
 #include "criu/kernel/proc/pidfd.hpp"
 #include "criu/kernel/proc/proc_ns.hpp"
 #include "criu/kernel/proc/procdir.hpp"
@@ -41,25 +42,12 @@ std::vector<gid_t> groupsOf(int socket) {
     return groups;
 }
 
-/// Returns the process that connected. Before Linux 6.5, criu finds it by its pid, which the kernel may already have
-/// reused.
+/// Returns the process that connected; null if it has ended, or is in a pid namespace that criu can't see.
 std::shared_ptr<const kernel::PidFd> processOf(int socket, pid_t pid) {
-    constexpr int kPeerPidFd = 77;  // SO_PEERPIDFD
-    int fd = -1;
-    socklen_t size = sizeof(fd);
     if (pid == 0)
         return nullptr;
-    if (::getsockopt(socket, SOL_SOCKET, kPeerPidFd, &fd, &size) == 0)
-        return std::make_shared<const kernel::PidFd>(UniqueFd(fd), pid);
-    if (errno != ENOPROTOOPT)
-        return nullptr;
-    try {
-        return std::make_shared<const kernel::PidFd>(pid);
-    } catch (const Error& error) {
-        if (error.code() != ESRCH)
-            throw;
-        return nullptr;
-    }
+    std::optional<kernel::PidFd> process = engine::openPeer(socket, pid);
+    return process ? std::make_shared<const kernel::PidFd>(std::move(*process)) : nullptr;
 }
 
 /// Throws Error (EPERM) for a thread that is more restricted than its user, because the rules of the service apply to

@@ -80,7 +80,11 @@ public:
 
 private:
     /// Waits for the next request; nullopt if the client has closed the connection.
-    std::optional<Record<CriuReq>> receive() { return connection_.receive(context_.stop); }
+    std::optional<Record<CriuReq>> receive() {
+        if (peer_.client.isOwner)
+            return connection_.receive(context_.stop);
+        return connection_.receive({context_.stop, context_.requestLimit});
+    }
 
     [[nodiscard]] static bool keepsConnection(const CriuReq& request) noexcept {
         return (request.has_keep_open != 0 && request.keep_open != 0) || request.type == CRIU_REQ_TYPE__PRE_DUMP;
@@ -359,10 +363,10 @@ private:
 
 /// Sends the client the reason why criu can't serve it. Waits for the client's request first: if criu closed the
 /// connection before, the client would fail to send its request and wouldn't read the reply.
-void sendRefusal(UniqueFd socket, const Error& error, StopRequest& stop) noexcept {
+void sendRefusal(UniqueFd socket, const Error& error, const WaitLimit& limit) noexcept {
     try {
         Connection connection(std::move(socket));
-        const auto request = connection.receive(stop);
+        const auto request = connection.receive(limit);
         if (!request)
             return;
         std::string text(cutToReply(error.what()));
@@ -386,7 +390,7 @@ SessionEnd serve(UniqueFd socket, Origin origin, const SessionContext& context) 
         session.emplace(std::move(socket), origin, context);
     } catch (const Error& error) {
         context.log.failure(error);
-        sendRefusal(std::move(spare), error, context.stop);
+        sendRefusal(std::move(spare), error, {context.stop, context.requestLimit});
         return {kFailure, {}};
     }
     spare.reset();

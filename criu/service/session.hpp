@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +26,8 @@ struct SessionContext {
     Log& log;
     StopRequest& stop;
     std::function<device::Subsystems()> makeDevices;  ///< creates the built-in device subsystems for a run
+    /// Maximum time until each request of a client that isn't the owner of criu; nullopt for no limit.
+    std::optional<std::chrono::milliseconds> requestLimit = std::nullopt;
 };
 
 /// Work that remains after a session.

@@ -339,6 +339,10 @@ int criu_add_encrypt(const char* key);
 void criu_set_decrypt(int fd);
 void criu_set_sign(int fd);
 int criu_set_signed_by(const char* path);
+/* Limits of what images may ask for in a restore; 0 means no limit. The memory is a size such as "4G". */
+int criu_set_max_memory(const char* size);
+void criu_set_max_files(uint64_t count);
+void criu_set_max_processes(uint64_t count);
 /* Restores sockets with another address: OLD=NEW, addresses or prefixes. */
 int criu_add_inet_map(const char* mapping);
 void criu_set_lazy_pages(bool lazy_pages);
@@ -377,6 +381,9 @@ void criu_local_set_stream(criu_opts* opts, bool stream);
 void criu_local_set_stream_to(criu_opts* opts, int fd);
 void criu_local_set_stream_from(criu_opts* opts, int fd);
 int criu_local_set_stream_memory(criu_opts* opts, const char* size);
+int criu_local_set_max_memory(criu_opts* opts, const char* size);
+void criu_local_set_max_files(criu_opts* opts, uint64_t count);
+void criu_local_set_max_processes(criu_opts* opts, uint64_t count);
 int criu_local_add_encrypt(criu_opts* opts, const char* key);
 void criu_local_set_decrypt(criu_opts* opts, int fd);
 void criu_local_set_sign(criu_opts* opts, int fd);

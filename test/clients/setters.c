@@ -74,6 +74,8 @@ static void set_values(criu_opts* opts) {
     criu_local_set_pidfd_store_sk(opts, 16);
     criu_local_set_status_fd(opts, 17);
     criu_local_set_background_memory(opts, UINT64_C(1) << 40);
+    criu_local_set_max_files(opts, 26);
+    criu_local_set_max_processes(opts, 27);
     criu_local_set_compress(opts, 2);
     criu_local_set_compress_acceleration(opts, 3);
     criu_local_set_compress_region_size(opts, 65536);
@@ -101,6 +103,7 @@ static void set_texts(criu_opts* opts) {
     OK(criu_local_set_config_file(opts, "/x.conf"));
     OK(criu_local_set_images_dir(opts, "/images"));
     OK(criu_local_set_stream_memory(opts, "4G"));
+    OK(criu_local_set_max_memory(opts, "2G"));
     OK(criu_local_set_signed_by(opts, "/signers"));
     OK(criu_local_add_encrypt(opts, "age1"));
     OK(criu_local_add_inet_map(opts, "10.0.0.1=10.0.0.2"));

@@ -31,6 +31,11 @@ def become(user=USER, group=USER, groups=()):
     os.setresuid(user, user, user)
 
 
+def become_other():
+    """Changes the credentials to those of another user than USER."""
+    become(USER + 1, USER + 1)
+
+
 def become_member():
     """Changes the credentials to those of a user in GROUP."""
     become(groups=[GROUP])
@@ -93,9 +98,9 @@ def ask_as_told(before, service, requests):
 class Users:
     """Service that users may connect to, and their requests."""
 
-    def __init__(self, case, env=None):
+    def __init__(self, case, *options, env=None):
         self.case = case
-        self.daemon, self.path = start_service(case, env=env)
+        self.daemon, self.path = start_service(case, *options, env=env)
         os.chmod(self.path, 0o666)
         for folder in (case.work, os.path.dirname(case.work), os.path.dirname(self.path)):
             os.chmod(folder, 0o755)
@@ -414,4 +419,87 @@ def foreign_namespaces(case):
         require(case.alive(own), "it has ended")
 
 
-CASES = [of_user, logs_of_user, own_logs, untraceable, unreadable_files, confined, foreign_namespaces]
+CONNECT = """
+import os, socket, sys, time
+user = int(sys.argv[4])
+os.setgroups([]); os.setresgid(user, user, user); os.setresuid(user, user, user)
+held = []
+for _ in range(int(sys.argv[2])):
+    end = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    end.connect(sys.argv[1])
+    if sys.argv[3] == "silent":
+        held.append(end)
+    else:
+        try:
+            end.send(b"\\xff" * 100)
+            end.recv(4096)
+        except OSError:
+            pass
+print("connected", flush=True)
+time.sleep(1000 if held else 0)
+"""
+
+
+def connect(users, count, how, user=USER):
+    """Opens connections of a user to the service, and returns the pid of the user's process. "silent" keeps them open
+    without a request, "noisy" sends an invalid request on each.
+    """
+    output = users.file(os.path.join(users.case.work, f"connect-{how}-{user}"), "")
+    pid = users.case.init.start([sys.executable, "-B", "-c", CONNECT, users.path, str(count), how, str(user)], "/", output)
+    users.case.init.until(lambda: "connected" in (processes.text(output) or ""), processes.PATIENCE, "the connections")
+    return pid
+
+
+def workers(users):
+    """Returns the pids of processes that serve clients."""
+    return (processes.text(f"/proc/{users.daemon}/task/{users.daemon}/children") or "").split()
+
+
+def many_clients(case):
+    """Users can't make the service create many processes or write a long log. Root and other users are served."""
+    users = Users(case)
+    connect(users, 100, "silent")
+    version = rpc.Connection.to_service(users.path).ask("VERSION")
+    require(version["success"], "root isn't served")
+    require(len(workers(users)) <= 17, f"{len(workers(users))} processes for clients of one user")
+    require(users.ask_all([({}, "VERSION", {})], become_other)[0]["success"], "another user isn't served")
+    for user in range(5):
+        connect(users, 20, "silent", USER + 2 + user)
+    require(rpc.Connection.to_service(users.path).ask("VERSION")["success"], "root isn't served after many users")
+    require(len(workers(users)) <= 65, f"{len(workers(users))} processes for clients of users")
+    log = os.path.join(case.work, "service", "service.log")
+    require(len(processes.text(log).splitlines()) < 60, "a line in the log for each connection")
+
+
+def idle_clients(case):
+    """The service closes a user's connection on which no request comes. Failed requests write few lines to the log."""
+    users = Users(case, "--timeout", "1")
+    connect(users, 10, "silent")
+    silent = rpc.Connection.to_service(users.path)
+    case.init.until(lambda: len(workers(users)) == 1, processes.PATIENCE, "the end of connections without a request")
+    connect(users, 100, "noisy")
+    log = os.path.join(case.work, "service", "service.log")
+    require(len(processes.text(log).splitlines()) < 100, "lines in the log for each connection")
+    require(silent.ask("VERSION")["success"], "root's connection was closed")
+
+
+def nothing_left(case):
+    """A refused dump leaves neither content of deleted files nor temporary links."""
+    users = Users(case)
+    path = os.path.join(case.work, "log")
+    folder = users.folder("own", USER)
+    deleted = nameless("file", os.path.join(folder, "deleted"), os.O_RDWR)
+    os.chown(f"/proc/self/fd/{deleted}", USER, USER)
+    other = os.path.join(folder, "other")
+    linked = os.open(users.file(os.path.join(folder, "linked"), owner=USER), os.O_RDWR)
+    os.link(os.path.join(folder, "linked"), other)
+    os.unlink(os.path.join(folder, "linked"))
+    refused = nameless("file", path, os.O_WRONLY)
+    pid = users.program(passed={7: deleted, 8: linked, 9: refused})
+    users.require_refused("can't be read by the client", "DUMP", pid=pid, log_file="log", log_level=4)
+    require(os.listdir(folder) == ["other"], f"links are left: {os.listdir(folder)}")
+    require(os.listdir(users.images) == ["log"], f"images are left: {os.listdir(users.images)}")
+    require(case.alive(pid), "the process has ended")
+
+
+CASES = [nothing_left, many_clients, idle_clients, of_user, logs_of_user, own_logs, untraceable, unreadable_files, confined, foreign_namespaces]

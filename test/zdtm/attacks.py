@@ -2,11 +2,16 @@
 """Modes in which a process with fewer privileges attacks criu while it works. Programs ask for these modes."""
 
 import os
+import re
+import shutil
+import signal
+import socket
 import sys
 
+import increments
 import modes
 from harness import criu as criu_runs
-from harness import processes
+from harness import processes, rpc
 from subject import Failed
 
 # Runs as the user of the tree, outside of it. For each process it tries to open the memory or to copy a descriptor. For
@@ -143,6 +148,137 @@ def own_keys(subject, _task):
     subject.check()
 
 
+# Runs as another user. It takes the abstract name by which criu once found the WP tracker daemon of the tree (second
+# argument), and fills the queue of its connections.
+TAKER = r"""
+import os, socket, sys, time
+user, root = map(int, sys.argv[1:])
+with open(f"/proc/{root}/stat") as stat:
+    start = stat.read().rpartition(")")[2].split()[19]
+name = chr(0) + f"criu-tracking-{root}-{start}-{os.stat('/proc/self/ns/pid').st_ino}"
+os.setgroups([]); os.setresgid(user, user, user); os.setresuid(user, user, user)
+server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+server.bind(name)
+server.listen(0)
+held = []
+try:
+    while True:
+        held.append(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+        held[-1].setblocking(False)
+        held[-1].connect(name)
+except BlockingIOError:
+    print("taken", flush=True)
+time.sleep(1000)
+"""
+
+
+def fill_queue(subject):
+    """Stops the WP tracker daemon of the tree and fills the queue of its connections. Returns its pid and the
+    connections."""
+    folder = "/run/criu/daemons"
+    if os.stat(folder).st_mode & 0o077:
+        raise Failed(f"other users may enter {folder}")
+    name, = (name for name in os.listdir(folder) if name.startswith(f"tracking-{subject.root}-")
+             and name.endswith(f"-{os.stat('/proc/self/ns/pid').st_ino}"))
+    keeper, = (pid for pid in processes.pids() if "tracks the memory" in (processes.text(f"/proc/{pid}/cmdline") or ""))
+    os.kill(keeper, signal.SIGSTOP)
+    held = []
+    try:
+        while True:
+            held.append(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+            held[-1].setblocking(False)
+            held[-1].connect(os.path.join(folder, name, "socket"))
+    except BlockingIOError:
+        return keeper, held
+
+
+def pre_dump(subject, name, options=()):
+    """Makes a pre-dump, which must succeed. """
+    run = subject.ours.run("pre-dump", subject.images(name), "pre-dump.log", ["-t", str(subject.root), *options])
+    subject.require_success(run)
+
+
+def names_taken(subject, _task):
+    """Requires that no user can keep a pre-dump waiting for a daemon, and that such a wait ends after --timeout and at
+    SIGTERM."""
+    output = os.path.join(subject.work, "taker")
+    taker = subject.init.start([sys.executable, "-c", TAKER, "12345", str(subject.root)], "/", output)
+    subject.init.until(lambda: "taken" in (processes.text(output) or ""), processes.PATIENCE, "the names to be taken")
+    pre_dump(subject, "first")
+    pre_dump(subject, "second", ["--prev-images-dir", "../first"])
+    if not os.path.islink(os.path.join(subject.images("second"), "parent")):
+        raise Failed("the writes between two pre-dumps weren't tracked")
+    os.kill(taker, signal.SIGKILL)
+    subject.init.wait(taker, processes.PATIENCE, "the end of the taker")
+    keeper, held = fill_queue(subject)
+    # The stopped daemon still tracks the memory, so the pre-dump can't go on without it.
+    limited = subject.ours.run("pre-dump", subject.images("limited"), "pre-dump.log", ["-t", str(subject.root), "--timeout", "1"])
+    if limited.code != 1 or "accepts no connection" not in (processes.text(limited.log) or ""):
+        raise Failed(f"a pre-dump should fail if the WP tracker daemon accepts no connection: {limited.describe()}")
+    images = subject.images("ended")
+    waiting = subject.ours.start("pre-dump", images, "pre-dump.log", ["-t", str(subject.root), "--timeout", "1000"])
+    subject.init.until(lambda: "Finding the daemon" in (processes.text(os.path.join(images, "pre-dump.log")) or ""), processes.PATIENCE, "the wait")
+    os.kill(waiting, signal.SIGTERM)
+    ended = subject.init.wait(waiting, processes.PATIENCE, "the end of the pre-dump")
+    if ended.code != 1:
+        raise Failed(f"a pre-dump that waits should fail at SIGTERM: {ended.code}")
+    subject.require_running("after pre-dumps that found no daemon")
+    for connection in held:
+        connection.close()
+    os.kill(keeper, signal.SIGKILL)
+    subject.init.until(lambda: keeper not in processes.pids(), processes.PATIENCE, "the end of the daemon")
+    subject.dump(subject.ours, "images")
+    subject.restore(subject.ours, "images")
+    subject.check()
+
+
+def require_over_limit(subject, option, text):
+    """Requires a restore to be refused because of a limit, and to create nothing."""
+    run = subject.ours.restore(subject.images("images"), [*subject.restore_options, *option], "limited.log")
+    lines = criu_runs.error_lines(run.log)
+    if run.code == 0 or not any(re.search(text, line) for line in lines):
+        raise Failed(f"a restore with {' '.join(option)} should be refused with \"{text}\": {run.describe()}")
+    subject.require_nothing_left("after a restore that a limit refused")
+    if any("Stage: birth" in line for line in (processes.text(run.log) or "").splitlines()):
+        raise Failed("the restore had begun to create processes")
+
+
+def add_descriptors(path, count):
+    """Adds descriptors to an image of a descriptor table. All refer to the file of its first descriptor."""
+    with open(path, "rb") as file:
+        magics, records = increments.read_records(file.read())
+    numbers = increments.decode(records[0])
+    with open(path, "ab") as file:
+        for number in range(count):
+            fields = {**numbers, 4: 1000 + number}
+            record = b"".join(rpc.varint(field << 3) + rpc.varint(value) for field, value in sorted(fields.items()))
+            file.write(len(record).to_bytes(4, "little") + record)
+
+
+def limited(subject, _task):
+    """Requires limits of a restore to refuse images before criu creates anything."""
+    count = len(subject.state)
+    subject.dump(subject.ours, "images")
+    require_over_limit(subject, ["--max-processes", str(count - 1)], f"ask for {count} processes and threads, but --max-processes allows {count - 1}")
+    require_over_limit(subject, ["--max-files", "2"], "descriptors, but --max-files allows 2")
+    require_over_limit(subject, ["--max-memory", "64K"], "bytes of memory, but --max-memory allows 65536")
+    explained = subject.ours.run("explain", subject.images("images"), "explain.log", ["--max-processes", "1"])
+    if explained.code == 0 or "--max-processes allows 1" not in (processes.text(explained.log + ".output") or "") + (processes.text(explained.log) or ""):
+        raise Failed("criu explain doesn't find an obstacle that --max-processes makes")
+    images = subject.images("images")
+    hostile = subject.images("hostile")
+    shutil.copytree(images, hostile)
+    table = next(name for name in sorted(os.listdir(hostile)) if name.startswith("fdinfo-"))
+    add_descriptors(os.path.join(hostile, table), 2000)
+    run = subject.ours.restore(hostile, [*subject.restore_options, "--max-files", "2000"])
+    if run.code == 0 or not any("descriptors, but --max-files allows 2000" in line for line in criu_runs.error_lines(run.log)):
+        raise Failed(f"images with many descriptors should be refused: {run.describe()}")
+    subject.require_nothing_left("after a restore of images with many descriptors")
+    subject.restore_options = [*subject.restore_options, "--max-processes", str(count), "--max-memory", "1G", "--max-files", "0"]
+    subject.restore(subject.ours, "images")
+    subject.check()
+
+
 class ConfinedCriu(criu_runs.Criu):
     """A criu that another program starts."""
 
@@ -158,5 +294,7 @@ ATTACKS = [
     modes.Mode("own-keys", own_keys, scenario=True, beyond_42=True),
     modes.Mode("fewer-rights", fewer_rights, scenario=True, beyond_42=True),
     modes.Mode("fewer-signals", fewer_signals, scenario=True, beyond_42=True),
+    modes.Mode("limited", limited, scenario=True, beyond_42=True),
+    modes.Mode("names-taken", names_taken, scenario=True, beyond_42=True),
     modes.Mode("attacked", attacked, scenario=True, beyond_42=True),
 ]

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 
+from harness import criu as criu_runs
 from harness import processes
 from subject import Failed
 import modes
@@ -67,10 +68,15 @@ def memory_of(pid):
 
 # Connects to shared-pages daemons as the same user without CAP_SYS_PTRACE.
 ASK = """
-import socket
-for address in {line.split()[-1] for line in open("/proc/net/unix") if "@criu-clones-" in line}:
+import glob, socket, struct
+for address in glob.glob("/run/criu/daemons/clones-*/socket"):
     link = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    link.connect(chr(0) + address[1:])
+    try:
+        link.connect(address)
+    except ConnectionRefusedError:
+        continue
+    if struct.unpack("3i", link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0] == 0:
+        continue
     link.settimeout(0.5)
     try:
         print("given" if link.recv(64) else "closed")
@@ -87,6 +93,18 @@ def require_guarded():
         raise Failed(f"the shared-pages daemon, with an unauthenticated peer: {run.stdout}{run.stderr}")
 
 
+def require_limited(subject):
+    """Requires a restore to end after --timeout if the shared-pages daemon is stopped."""
+    server = keepers()[-1]
+    os.kill(server, signal.SIGSTOP)
+    try:
+        run = subject.ours.restore(subject.images("images"), [*subject.restore_options, "--map-pages", "--timeout", "1"], "limited.log")
+        if run.code == 0 or not any("doesn't answer" in line for line in criu_runs.error_lines(run.log)):
+            raise Failed(f"a restore with a stopped shared-pages daemon should fail: {run.describe()}")
+    finally:
+        os.kill(server, signal.SIGCONT)
+
+
 def map_pages_many(subject, _task):
     """Requires many clones to use little more memory than one, and to find all their memory. When the daemon is
     killed, the clones must end."""
@@ -98,6 +116,7 @@ def map_pages_many(subject, _task):
     if len(keepers()) != 2:
         raise Failed(f"one shared-pages daemon of two processes was expected: {keepers()}")
     require_guarded()
+    require_limited(subject)
     least = sum(os.path.getsize(os.path.join(subject.images("images"), file))
                 for file in os.listdir(subject.images("images")) if file.startswith("pages-")) >> 10
     subject.init.until(lambda: all(memory_of(root)[1] >= least * 0.9 for root in roots), processes.PATIENCE,

@@ -108,13 +108,13 @@ def keepers():
 ASK = """
 import ctypes, os, socket, struct, sys
 LIST, KEY = 0, 6
-first, last = f"@criu-tracking-{sys.argv[1]}-", f"-{os.stat('/proc/self/ns/pid').st_ino}"
-words = [line.split()[-1] for line in open("/proc/net/unix")]
-address = next(word[1:] for word in words if word.startswith(first) and word.endswith(last))
+first, last = f"tracking-{sys.argv[1]}-", f"-{os.stat('/proc/self/ns/pid').st_ino}"
+daemons = "/run/criu/daemons"
+name = next(name for name in os.listdir(daemons) if name.startswith(first) and name.endswith(last))
 def connect():
     link = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     link.settimeout(20)
-    link.connect(chr(0) + address)
+    link.connect(f"{daemons}/{name}/socket")
     return link
 def greet(link, place, proof):
     link.send(struct.pack("<Q16s", place, proof))
@@ -154,13 +154,17 @@ def require_key_guarded(subject):
             raise Failed(f"the key of the images, asked for with {prefix}: {run.stdout}{run.stderr}")
 
 
-# Listens under the name of the WP tracker daemon of the tree (first argument), and offers a key of its own.
+# Listens at the socket of the WP tracker daemon of the tree (first argument), and offers a key of its own.
 FEIGN = """
-import ctypes, os, socket, struct, sys
+import ctypes, fcntl, os, socket, struct, sys
 with open(f"/proc/{sys.argv[1]}/stat") as stat:
     start = stat.read().rpartition(")")[2].split()[19]
 server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-server.bind(chr(0) + f"criu-tracking-{sys.argv[1]}-{start}-{os.stat('/proc/self/ns/pid').st_ino}")
+place = f"/run/criu/daemons/tracking-{sys.argv[1]}-{start}-{os.stat('/proc/self/ns/pid').st_ino}"
+os.makedirs(place, 0o700, exist_ok=True)
+lock = os.open(place, os.O_RDONLY)
+fcntl.flock(lock, fcntl.LOCK_EX)
+server.bind(f"{place}/socket")
 server.listen(1)
 print("listens", flush=True)
 own = ctypes.create_string_buffer(128)

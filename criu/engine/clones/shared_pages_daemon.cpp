@@ -19,7 +19,6 @@
 #include "criu/engine/clones/shared_pages_service.hpp"
 #include "criu/engine/lazy/lazy_link.hpp"
 #include "criu/engine/lazy/lazy_processes.hpp"
-#include "criu/engine/local_channel.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/daemon_process.hpp"
 #include "criu/kernel/proc/pidfd.hpp"
@@ -36,7 +35,8 @@ bool isFile(int fd) noexcept {
 void leaveRestore(SharedPagesStart& start) {
     detachFromCommand();
     start.stop.forget();
-    std::vector<int> kept{start.listener.get(), start.client.get()};
+    std::vector<int> kept = start.place.descriptors();
+    kept.push_back(start.client.get());
     for (const ImageDir* directory = &start.directory; directory != nullptr; directory = directory->parent())
         kept.push_back(directory->fd());
     const int log = start.log.fd();
@@ -114,9 +114,10 @@ int keep(SharedPagesStart& start) {
         ::_exit(serveSharedPages(std::move(start), std::move(writing)));
     }
     writing.reset();
-    start.listener.reset();
     start.client.reset();
-    return WorkerMonitor(worker, std::move(reading), start.log).run(start.stop);
+    const int status = WorkerMonitor(worker, std::move(reading), start.log).run(start.stop);
+    start.place.remove();
+    return status;
 }
 
 }  // namespace

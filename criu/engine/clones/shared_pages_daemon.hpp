@@ -3,12 +3,13 @@
 
 #include "criu/base/unique_fd.hpp"
 #include "criu/engine/fwd.hpp"
+#include "criu/engine/local_channel.hpp"
 
 namespace criu::engine {
 
 /// Inputs of a shared-pages daemon.
 struct SharedPagesStart {
-    UniqueFd listener;  ///< socket that restores connect to
+    DaemonPlace place;  ///< socket that restores connect to
     UniqueFd client;    ///< connection of the restore that started the daemon
     const RestoreImages& images;
     const ImageDir& directory;

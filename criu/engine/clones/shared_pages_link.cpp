@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <optional>
 
 #include "criu/base/error.hpp"
@@ -18,24 +19,27 @@
 namespace criu::engine {
 namespace {
 
-/// Returns the abstract address of the daemon that serves these images. The address contains inode and times of the
-/// inventory, so that the images of a new dump have a different address.
-AbstractAddress addressOf(const ImageDir& directory) {
+/// Maximum time of one blocking call on the connection. The daemon may read images before it receives a message.
+constexpr std::chrono::seconds kBlocking{60};
+
+/// Returns the address of the daemon that serves these images. The address contains inode and times of the inventory,
+/// so the images of a new dump have another address.
+DaemonAddress addressOf(const ImageDir& directory) {
     const auto inventory = directory.openRaw(ImageKind::Inventory, 0, O_RDONLY);
     if (!inventory)
         failWith(ENOENT, "{}: there is no inventory", directory.name());
     struct stat state {};
     sys(::fstat(inventory->get(), &state), "look at the inventory");
-    return AbstractAddress(fmt::format("criu-clones-{}-{}-{}.{}-{}.{}", state.st_dev, state.st_ino,
-                                       state.st_mtim.tv_sec, state.st_mtim.tv_nsec, state.st_ctim.tv_sec,
-                                       state.st_ctim.tv_nsec));
+    return DaemonAddress(fmt::format("clones-{}-{}-{}.{}-{}.{}", state.st_dev, state.st_ino, state.st_mtim.tv_sec,
+                                     state.st_mtim.tv_nsec, state.st_ctim.tv_sec, state.st_ctim.tv_nsec));
 }
 
 /// Receives the shared-pages file, which the daemon sends first. Returns nothing if the daemon has ended. Throws Error.
-std::optional<SharedPagesLink> takeFile(UniqueFd socket, StopRequest& stop) {
+std::optional<SharedPagesLink> takeFile(UniqueFd socket, const WaitLimit& limit) {
+    limitBlocking(socket.get(), kBlocking);
     LazyLink link(std::move(socket));
     UniqueFd file;
-    const auto message = link.receive(file, stop);
+    const auto message = link.receive(file, limit);
     if (!message)
         return std::nullopt;
     if (message->kind != LazyMessage::Kind::File || !file)
@@ -44,46 +48,46 @@ std::optional<SharedPagesLink> takeFile(UniqueFd socket, StopRequest& stop) {
 }
 
 /// Joins a daemon that another restore has started. Returns nothing if the daemon has ended. Throws Error.
-std::optional<SharedPagesLink> join(UniqueFd socket, StopRequest& stop) {
-    switch (authenticateTo(socket.get())) {
+std::optional<SharedPagesLink> join(UniqueFd socket, const WaitLimit& limit, const WaitLimit& longLimit) {
+    switch (authenticateTo(socket.get(), limit)) {
         case PeerAuthResult::Gone:
             return std::nullopt;
         case PeerAuthResult::UnauthenticatedPeer:
-            failWith(EPERM, "a process of another user has its name");
+            failWith(EPERM, "the process with its socket can't read the memory of this process");
         case PeerAuthResult::Believed:
             break;
     }
-    return takeFile(std::move(socket), stop);
+    return takeFile(std::move(socket), longLimit);
 }
 
 }  // namespace
 
-SharedPagesLink connectToSharedPages(const RestoreImages& images, const ImageDir& directory, StopRequest& stop,
-                                     Log& log) {
+SharedPagesLink connectToSharedPages(const RestoreImages& images, const ImageDir& directory,
+                                     const model::Options& options, StopRequest& stop, Log& log) {
     const ErrorContext context([] { return "shared-pages daemon"; });
-    const AbstractAddress address = addressOf(directory);
-    // Maximum number of attempts. A daemon may end with its last clone between connect() and its reply; the next
-    // attempt then starts a new daemon.
+    const WaitLimit limit = waitLimitOf(options, stop);
+    const WaitLimit longLimit = longWaitLimitOf(options, stop);
+    const DaemonAddress address = addressOf(directory);
+    // Tries again if the daemon ends with its last clone between connect() and the reply. The next attempt then starts
+    // a new daemon.
     constexpr int kAttempts = 50;
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
-        if (auto socket = address.connect()) {
-            if (auto clones = join(std::move(*socket), stop))
+        if (auto socket = address.connect(limit)) {
+            if (auto clones = join(std::move(*socket), limit, longLimit))
                 return std::move(*clones);
         } else {
-            if (errno != ECONNREFUSED)
-                failErrno("connect to it");
-            auto started = startDaemon(address, "the shared-pages daemon", [&](UniqueFd listener, UniqueFd client) {
-                runSharedPagesDaemon({std::move(listener), std::move(client), images, directory, stop, log});
+            auto started = startDaemon(address, "the shared-pages daemon", [&](DaemonPlace place, UniqueFd client) {
+                runSharedPagesDaemon({std::move(place), std::move(client), images, directory, stop, log});
             });
-            // If bind() failed, another restore is starting a daemon. The next attempt connects to this daemon.
+            // If another restore is starting a daemon, the next attempt connects to that daemon.
             if (started) {
                 log.info("The shared-pages daemon of these images is started");
-                if (auto clones = takeFile(std::move(*started), stop))
+                if (auto clones = takeFile(std::move(*started), longLimit))
                     return std::move(*clones);
             }
         }
-        constexpr useconds_t kPause = 20'000;
-        ::usleep(kPause);
+        constexpr std::chrono::milliseconds kPause{20};
+        (void)waitReady(-1, 0, stop, kPause);
     }
     fail("it ends again and again: its messages are in the log of the restore that has started it");
 }

@@ -5,6 +5,10 @@
 #include "criu/engine/fwd.hpp"
 #include "criu/engine/lazy/lazy_link.hpp"
 
+namespace criu::model {
+struct Options;
+}
+
 namespace criu::engine {
 
 /// Connection of a restore with --map-pages to the shared-pages daemon.
@@ -13,10 +17,10 @@ struct SharedPagesLink {
     UniqueFd file;  ///< shared-pages file, which clones map
 };
 
-/// Connects to the shared-pages daemon of these images, or starts the daemon. The daemon's abstract socket address
-/// depends on the inventory. Both ends pass peer authentication. The calling process must have only one thread. Throws
-/// Error.
+/// Connects to the shared-pages daemon of these images, or starts the daemon. The name of the daemon's socket depends
+/// on the inventory (engine/local_channel.hpp). Both ends pass peer authentication. The calling process must have only
+/// one thread. Throws Error, also if the daemon doesn't answer.
 [[nodiscard]] SharedPagesLink connectToSharedPages(const RestoreImages& images, const ImageDir& directory,
-                                                   StopRequest& stop, Log& log);
+                                                   const model::Options& options, StopRequest& stop, Log& log);
 
 }  // namespace criu::engine

@@ -51,9 +51,9 @@ public:
           events_(sys(::epoll_create1(EPOLL_CLOEXEC), "make an epoll")) {}
 
     void run() {
-        listenAsCurrentProcess(start_.listener.get(), kMostWaiting);
+        listenAsCurrentProcess(start_.place.listener(), kMostWaiting);
         addContent();
-        watch(start_.listener.get());
+        watch(start_.place.listener());
         watch(watcher_.fd());
         acceptClient(std::move(start_.client));
         while (!clients_.empty() || !memories_.empty()) {
@@ -121,7 +121,7 @@ private:
     }
 
     void accept() {
-        UniqueFd socket(::accept4(start_.listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        UniqueFd socket(::accept4(start_.place.listener(), nullptr, nullptr, SOCK_CLOEXEC));
         if (!socket)
             return;  // the peer has disconnected
         if (unauthenticated_.size() >= kMostWaiting)
@@ -153,7 +153,7 @@ private:
     void handle(int fd) {
         if (fd == watcher_.fd())
             fail("the process that watches over the clones has ended");
-        if (fd == start_.listener.get())
+        if (fd == start_.place.listener())
             return accept();
         if (const auto peer = unauthenticated_.find(fd); peer != unauthenticated_.end())
             return authenticate(peer->second);

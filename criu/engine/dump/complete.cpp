@@ -96,7 +96,7 @@ int CompletePhase::resumeFirst() {
     captured_.captureSnapshots();
     frozen_.stop().throwIfRequested();
     completeImages();
-    stays_ = true;
+    keep();
     concludeTracking();
     return frozen_.guardian().notify(Stage::PostDump);
 }
@@ -116,7 +116,7 @@ int CompletePhase::resumeLast() {
         end();
     else
         resume(state);
-    stays_ = true;
+    keep();
     if (status == 0 && !ends)
         concludeTracking();
     return status;
@@ -128,8 +128,14 @@ void CompletePhase::resume(model::FinalState state) {
     frozen_.resume(state);
 }
 
-/// Commits memory tracking for the next dump, or ends tracking. Only warns of a failure, because the images are
-/// complete. Without tracking, the next dump writes all pages.
+/// Makes the destructors of all phases keep the images.
+void CompletePhase::keep() noexcept {
+    stays_ = true;
+    frozen_.keepImages();
+}
+
+/// Commits memory tracking for the next dump, or ends tracking. Only warns of a failure: the images are complete, and a
+/// dump without tracking writes all pages.
 void CompletePhase::concludeTracking() {
     try {
         if (frozen_.options().trackMemory)
@@ -142,7 +148,7 @@ void CompletePhase::concludeTracking() {
 }
 
 void CompletePhase::end() {
-    stays_ = true;  // keeps the images even after an Error: the tree, once killed, exists only in them
+    keep();  // keeps the images even after an Error, because the tree then exists only in them
     frozen_.end();
     captured_.release(model::FinalState::Default);
     examined_.release(model::FinalState::Default);

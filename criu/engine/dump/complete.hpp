@@ -34,6 +34,7 @@ private:
     int resumeLast();
     void resume(model::FinalState state);
     void end();
+    void keep() noexcept;
     void concludeTracking();
 
     CapturedPhase& captured_;

@@ -49,9 +49,9 @@ int dump(Run& run) {
         run.listeners = {};
         run.drivers = {};
     }
-    std::optional<WpTrackerLink> link = run.options.dryRun ? std::nullopt : WpTrackerLink::find(root, run.log);
+    std::optional<WpTrackerLink> link = run.options.dryRun ? std::nullopt : WpTrackerLink::find(root, run);
     if (!link && run.options.trackMemory && !run.options.dryRun && run.options.finalState != model::FinalState::Default)
-        link = WpTrackerLink::start(root, run.keys, run.log);
+        link = WpTrackerLink::start(root, run);
     return runGuarded(run, root, [&run, &link](Guardian& guardian) {
         try {
             return dumpGuarded(run, guardian, std::move(link));

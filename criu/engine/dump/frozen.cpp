@@ -110,11 +110,37 @@ std::vector<HostPid> runningTree(HostPid root) {
     return tree;
 }
 
+/// Removes the images of a client's dump that failed. Otherwise the directory would keep content of files and processes
+/// after criu has refused the dump.
+class ImagesOfClient {
+public:
+    ImagesOfClient(const ImageDir& images, Run& run) noexcept : images_(images), run_(run) {}
+    ~ImagesOfClient() {
+        if (stay_ || run_.client.isOwner)
+            return;
+        try {
+            removeOldImages(images_);
+        } catch (const std::exception& error) {
+            run_.log.warn("Images of the failed dump are left: {}", error.what());
+        }
+    }
+    ImagesOfClient(const ImagesOfClient&) = delete;
+    ImagesOfClient& operator=(const ImagesOfClient&) = delete;
+
+    void keep() noexcept { stay_ = true; }
+
+private:
+    const ImageDir& images_;
+    Run& run_;
+    bool stay_ = false;
+};
+
 /// State of the phase. The constructors run in the order of the members.
 struct FrozenPhase::Impl {
     Impl(Run& run, Purpose purpose, std::optional<WpTrackerLink> link)
         : cgroupProperties(cgroup::readProperties(run.options)),
           outgoing(openOutgoing(run, trackerLinkFor(purpose, run.options, link))),
+          ofClient(images, run),
           pages(openPages(purpose, run, outgoing)),
           lazyPageServer(listenForLazy(purpose, run.options, run.log)),
           tracking(std::move(link), useOf(purpose, run.options), images, run.log),
@@ -124,6 +150,7 @@ struct FrozenPhase::Impl {
     cgroup::PropertyTable cgroupProperties;
     OutgoingImages outgoing;
     ImageDir& images = outgoing.images;
+    ImagesOfClient ofClient;  // its destructor runs after that of `tree`, which resumes the processes
     std::unique_ptr<memory::PageSinks> pages;
     std::optional<ListeningPageServer> lazyPageServer;
     MemoryTracking tracking;
@@ -188,6 +215,10 @@ const ImageDir& FrozenPhase::images() const noexcept {
 
 void FrozenPhase::sendImages() {
     impl_->outgoing.complete(run_);
+}
+
+void FrozenPhase::keepImages() noexcept {
+    impl_->ofClient.keep();
 }
 
 void FrozenPhase::revokeImages() noexcept {

@@ -83,6 +83,9 @@ public:
     /// Sends all images to their outlet (--stream, --stream-to, encryption) if they have one, then signs them. Throws
     /// Error.
     void sendImages();
+    /// Declares that the images are complete. Without this call, the destructor removes the images of a client that
+    /// isn't the owner of criu.
+    void keepImages() noexcept;
     /// Removes the inventory after a failed dump. Logs failures.
     void revokeImages() noexcept;
     [[nodiscard]] const ImageDir& images() const noexcept;

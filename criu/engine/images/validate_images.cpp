@@ -10,6 +10,7 @@
 #include "criu/base/stop_request.hpp"
 #include "criu/engine/client_rules.hpp"
 #include "criu/engine/engine.hpp"
+#include "criu/engine/images/image_limits.hpp"
 #include "criu/engine/restore/restore_images.hpp"
 #include "criu/image/checksum_list.hpp"
 #include "criu/image/image_dir.hpp"
@@ -96,6 +97,7 @@ RestoreImages readValidatedImages(ImageDir& images, const memory::PageSources& p
     }
     RestoreImages content = readImages(images, pages, run.log);
     requireClientImages(run.client, content, images);
+    requireCountsAllowed(content, options);
     requireUprobes(content, images, options);
     for (const auto& task : content.tree.tasks)
         if (task->alive())

@@ -8,6 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstring>
 
 #include "criu/base/error.hpp"
@@ -45,15 +46,9 @@ bool isListening() {
     return code == 0 || code == EPROTOTYPE;
 }
 
-void awaitInput(int socket, StopRequest& stop) {
-    for (;;) {
-        stop.throwIfRequested();
-        pollfd events[] = {{socket, POLLIN, 0}, {stop.fd(), POLLIN, 0}};
-        if (::poll(events, std::size(events), -1) < 0 && errno != EINTR)
-            failErrno("wait for the other side of {}", kName);
-        if (events[0].revents != 0)
-            return;
-    }
+void awaitInput(int socket, const WaitLimit& limit) {
+    if (!waitReady(socket, POLLIN, limit))
+        failWith(ETIMEDOUT, "the other process that supplies or restores pages doesn't answer");
 }
 
 }  // namespace
@@ -66,19 +61,18 @@ void requireOwnUser(int socket) {
         failWith(EPERM, "the other end of the socket for pages is user {}'s", peer.uid);
 }
 
-LazyLink LazyLink::connect() {
+LazyLink LazyLink::connect(StopRequest& stop) {
     UniqueFd socket = makeLazySocket(SOCK_SEQPACKET);
     // Connects without blocking: connect(2) to a stopped daemon could wait forever, because this daemon doesn't accept
     // connections.
     sys(::fcntl(socket.get(), F_SETFL, O_NONBLOCK), "have {} not wait", kName);
-    // Pause in microseconds between several attempts: a new daemon creates the socket file some time before it calls
-    // listen(2).
-    constexpr useconds_t kPause = 20'000;
+    // Tries several times, because a new daemon creates the name some time before it calls listen(2).
+    constexpr std::chrono::milliseconds kPause{20};
     int attempts = 25;
     int code = 0;
     while ((code = connectTo(socket)) != 0) {
         if ((code == ECONNREFUSED || code == EAGAIN) && --attempts > 0) {
-            ::usleep(kPause);
+            (void)waitReady(-1, 0, stop, kPause);
             continue;
         }
         Error error(code, fmt::format("connect to {} in the work directory", kName));
@@ -94,8 +88,8 @@ void LazyLink::send(const LazyMessage& message, int fd) {
     sendPacket(socket_.get(), message, fd);
 }
 
-std::optional<LazyMessage> LazyLink::receive(UniqueFd& fd, StopRequest& stop) {
-    awaitInput(socket_.get(), stop);
+std::optional<LazyMessage> LazyLink::receive(UniqueFd& fd, const WaitLimit& limit) {
+    awaitInput(socket_.get(), limit);
     return receivePacket<LazyMessage>(socket_.get(), fd);
 }
 
@@ -139,7 +133,7 @@ void LazyListener::removeName() noexcept {
 }
 
 LazyLink LazyListener::accept(StopRequest& stop) {
-    awaitInput(socket_.get(), stop);
+    awaitInput(socket_.get(), {stop, std::nullopt});
     UniqueFd connection(sys(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC), "accept a restore"));
     requireOwnUser(connection.get());
     removeName();

@@ -6,6 +6,7 @@
 
 #include "criu/base/ids.hpp"
 #include "criu/base/names.hpp"
+#include "criu/base/ready_wait.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/engine/fwd.hpp"
 
@@ -37,8 +38,8 @@ void requireOwnUser(int socket);
 /// One end of the connection between a restore and a daemon.
 class LazyLink {
 public:
-    /// Connects in a restore. Throws Error if no daemon listens in the current directory.
-    static LazyLink connect();
+    /// Connects in a restore. Throws Error if no daemon listens in the current directory, or when `stop` is requested.
+    static LazyLink connect(StopRequest& stop);
 
     explicit LazyLink(UniqueFd socket) noexcept : socket_(std::move(socket)) {}
 
@@ -46,11 +47,12 @@ public:
 
     /// Sends a message with the descriptor `fd`; -1 means no descriptor. Throws Error.
     void send(const LazyMessage& message, int fd = -1);
-    /// Waits for a message. Returns nothing if the peer has closed the connection. Throws Error, also when `stop` is
-    /// requested.
-    [[nodiscard]] std::optional<LazyMessage> receive(UniqueFd& fd, StopRequest& stop);
-    /// Waits in the daemon until the restore sends the message Done. Throws Error if the restore ends without this
-    /// message.
+    /// Waits for a message. Returns nothing if the peer has closed the connection. Throws Error, also after `limit`.
+    [[nodiscard]] std::optional<LazyMessage> receive(UniqueFd& fd, const WaitLimit& limit);
+    [[nodiscard]] std::optional<LazyMessage> receive(UniqueFd& fd, StopRequest& stop) {
+        return receive(fd, {stop, std::nullopt});
+    }
+    /// Waits in the daemon for the message Done. Throws Error if the restore ends without this message.
     void receiveDone(StopRequest& stop);
 
 private:

@@ -15,6 +15,7 @@
 #include "criu/base/log.hpp"
 #include "criu/engine/clones/shared_pages_link.hpp"
 #include "criu/engine/lazy/lazy_link.hpp"
+#include "criu/engine/local_channel.hpp"
 #include "criu/engine/restore/restore_images.hpp"
 #include "criu/kernel/fd_store.hpp"
 #include "criu/kernel/mm/uffd_missing.hpp"
@@ -95,11 +96,11 @@ void requireUffdMinor(bool ownUsers) {
     throw error;
 }
 
-SharedPagesLink openSharedPages(const RestoreImages& images, const ImageDir& directory, bool ownUsers,
-                                StopRequest& stop, Log& log) {
+SharedPagesLink openSharedPages(const RestoreImages& images, const ImageDir& directory, const model::Options& options,
+                                bool ownUsers, StopRequest& stop, Log& log) {
     requireAllPages(images);
     requireUffdMinor(ownUsers);
-    return connectToSharedPages(images, directory, stop, log);
+    return connectToSharedPages(images, directory, options, stop, log);
 }
 
 }  // namespace
@@ -116,8 +117,9 @@ memory::LazyAreas cloneAreasOf(const model::Task& task, const memory::PageSource
     return {mappings, touchedBy(task)};
 }
 
-LazyRestore::LazyRestore(const RestoreImages& images, bool ownUsers, StopRequest& stop, Log& log)
-    : link_(LazyLink::connect()), stop_(stop), log_(log), images_(images) {
+LazyRestore::LazyRestore(const RestoreImages& images, const model::Options& options, bool ownUsers, StopRequest& stop,
+                         Log& log)
+    : link_(LazyLink::connect(stop)), limit_(longWaitLimitOf(options, stop)), log_(log), images_(images) {
     int code = kernel::probeUffdMissing();
     if (code == 0 && ownUsers)
         code = EPERM;  // userfaultfd needs CAP_SYS_PTRACE in the initial user namespace
@@ -133,9 +135,9 @@ LazyRestore::LazyRestore(const RestoreImages& images, bool ownUsers, StopRequest
     log.warn("Pages can't come later (userfaultfd: {}): all are restored at once", ::strerror(code));
 }
 
-LazyRestore::LazyRestore(const RestoreImages& images, SharedPagesLink clones, StopRequest& stop, Log& log)
+LazyRestore::LazyRestore(const RestoreImages& images, SharedPagesLink clones, const WaitLimit& limit, Log& log)
     : link_(std::move(clones.link)),
-      stop_(stop),
+      limit_(limit),
       log_(log),
       images_(images),
       possible_(true),
@@ -143,9 +145,10 @@ LazyRestore::LazyRestore(const RestoreImages& images, SharedPagesLink clones, St
     log.warn("Memory is mapped from the shared-pages daemon, which has to live as long as the restored processes do");
 }
 
-LazyRestore::LazyRestore(const RestoreImages& images, const ImageDir& directory, bool ownUsers, StopRequest& stop,
-                         Log& log)
-    : LazyRestore(images, openSharedPages(images, directory, ownUsers, stop, log), stop, log) {}
+LazyRestore::LazyRestore(const RestoreImages& images, const ImageDir& directory, const model::Options& options,
+                         bool ownUsers, StopRequest& stop, Log& log)
+    : LazyRestore(images, openSharedPages(images, directory, options, ownUsers, stop, log),
+                  longWaitLimitOf(options, stop), log) {}
 
 std::size_t LazyRestore::descriptors() const noexcept {
     return file_ ? 1 : 0;
@@ -211,7 +214,7 @@ void LazyRestore::handOver(compel::FrozenProcess& process, const compel::Injecte
 void LazyRestore::begin() {
     link_.send({LazyMessage::Kind::Begin});
     UniqueFd none;
-    const auto answer = link_.receive(none, stop_);
+    const auto answer = link_.receive(none, limit_);
     if (!answer || answer->kind != LazyMessage::Kind::Ready)
         fail("the daemon that supplies pages has ended: its log says why");
 }

@@ -24,12 +24,13 @@ namespace criu::engine {
 class LazyRestore {
 public:
     /// Connects to the lazy-pages daemon. If the kernel doesn't let the processes create a userfaultfd, warns, and the
-    /// restore fills all pages itself. Throws Error, for instance if the restore must fill pages that the images lack.
-    /// Call it before any resource is created. `ownUsers`: the processes are in a private user namespace.
-    LazyRestore(const RestoreImages& images, bool ownUsers, StopRequest& stop, Log& log);
-    /// Connects to the shared-pages daemon of these images, or starts this daemon (--map-pages). Throws Error, also if
-    /// the kernel doesn't let the processes create a userfaultfd in minor mode.
-    LazyRestore(const RestoreImages& images, const ImageDir& directory, bool ownUsers, StopRequest& stop, Log& log);
+    /// restore fills all pages. Throws Error, also if the images then lack pages. Call it before any resource is
+    /// created. `ownUsers`: the processes are in a private user namespace.
+    LazyRestore(const RestoreImages& images, const model::Options& options, bool ownUsers, StopRequest& stop, Log& log);
+    /// Connects to the shared-pages daemon of these images, or starts it (--map-pages). Throws Error, also if the
+    /// kernel doesn't let the processes create a userfaultfd in minor mode.
+    LazyRestore(const RestoreImages& images, const ImageDir& directory, const model::Options& options, bool ownUsers,
+                StopRequest& stop, Log& log);
     LazyRestore(const LazyRestore&) = delete;
     LazyRestore& operator=(const LazyRestore&) = delete;
 
@@ -53,10 +54,10 @@ public:
     void done();
 
 private:
-    LazyRestore(const RestoreImages& images, SharedPagesLink clones, StopRequest& stop, Log& log);
+    LazyRestore(const RestoreImages& images, SharedPagesLink clones, const WaitLimit& limit, Log& log);
 
     LazyLink link_;
-    StopRequest& stop_;
+    WaitLimit limit_;  ///< limit of waits for the daemon
     Log& log_;
     const RestoreImages& images_;
     bool possible_ = false;

@@ -23,6 +23,7 @@ int preDumpGuarded(Run& run, Guardian& guardian, std::optional<WpTrackerLink> li
         PreDumpMemory memory(frozen);
         frozen.resume(model::FinalState::Running);
         memory.write();
+        frozen.keepImages();
         return 0;
     });
     dedupParents(frozen.images(), run);
@@ -38,9 +39,9 @@ int preDump(Run& run) {
     if (!run.client.isOwner)
         requireClientsProcesses(run.client, runningTree(*run.options.tree));
     const GuardedRoot root(*run.options.tree);
-    std::optional<WpTrackerLink> link = WpTrackerLink::find(root, run.log);
+    std::optional<WpTrackerLink> link = WpTrackerLink::find(root, run);
     if (!link)
-        link = WpTrackerLink::start(root, run.keys, run.log);
+        link = WpTrackerLink::start(root, run);
     return runGuarded(run, root, [&run, &link](Guardian& guardian) {
         try {
             return preDumpGuarded(run, guardian, std::move(link));

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <span>
 
@@ -15,6 +16,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
 #include "criu/base/process_title.hpp"
+#include "criu/base/stop_request.hpp"
 #include "criu/engine/guarded.hpp"
 #include "criu/engine/images/image_keys.hpp"
 #include "criu/engine/local_channel.hpp"
@@ -22,6 +24,7 @@
 #include "criu/kernel/mm/process_vm.hpp"
 #include "criu/kernel/mm/userfaultfd.hpp"
 #include "criu/kernel/peer_auth.hpp"
+#include "criu/kernel/proc/pidfd.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/kernel/proc/stat.hpp"
 
@@ -58,41 +61,43 @@ Message placeOf(Word word, std::span<const std::byte> bytes) {
     return {word, ::getpid(), reinterpret_cast<std::uintptr_t>(bytes.data()), {}};
 }
 
-/// Reads a key from the peer's memory. Uses the pid in the message, not the pid of peer authentication: the process
-/// that dumps is a child of the authenticated process.
+/// Reads a key from the peer's memory. Trusts the pid in the message: the process of a dump is a child of the process
+/// that has passed peer authentication. Throws Error if the sender has ended, because the pid then may belong to
+/// another process.
 std::shared_ptr<crypto::SecretBytes> readKey(const Message& place) {
+    const kernel::PidFd sender(place.pid);
     auto key = std::make_shared<crypto::SecretBytes>(kImagesKeySize);
     kernel::readMemory(place.pid, place.number, key->bytes());
+    if (sender.waitExit())
+        failWith(ESRCH, "process {} has ended", place.pid);
     return key;
 }
 
-/// Maximum time for a reply of the daemon. The daemon does no other work, so that it replies at once.
-constexpr timeval kAnswerWithin{10, 0};
+/// Maximum time of one blocking call on the connection. The daemon does no other work, so it always replies at once.
+constexpr std::chrono::seconds kAnswerWithin{10};
 /// Backlog of listen(2): maximum number of clients that wait for the daemon.
 constexpr int kWaiting = 1;
 constexpr int kAuthenticatedWithin = 10'000;  // maximum time for peer authentication in milliseconds
 
-/// Returns the abstract address of a tree's daemon. It contains the root's pid and start time, and the id of criu's pid
-/// namespace.
-AbstractAddress addressOf(const GuardedRoot& root) {
+/// Returns the address of a tree's daemon, with the root's pid and start time.
+DaemonAddress addressOf(const GuardedRoot& root) {
     const kernel::ProcPid dir = kernel::ProcDir().open(root.process.pid());
     kernel::ProcBuffer buffer;
-    return AbstractAddress(fmt::format("criu-tracking-{}-{}-{}", root.process.pid(),
-                                       kernel::readStat(dir, buffer).startTime,
-                                       root.home.of(kernel::NamespaceKind::Pid).value_or(0)));
+    return DaemonAddress(fmt::format("tracking-{}-{}-{}", root.process.pid(), kernel::readStat(dir, buffer).startTime,
+                                     root.home.of(kernel::NamespaceKind::Pid).value_or(0)));
 }
 
 /// The daemon, which serves one client after the other.
 class WpTrackerDaemon {
 public:
     /// `client`: connection of the process that started the daemon.
-    WpTrackerDaemon(UniqueFd listener, UniqueFd client, UniqueFd root)
-        : listener_(std::move(listener)), client_(std::move(client)), root_(std::move(root)) {}
+    WpTrackerDaemon(int listener, UniqueFd client, UniqueFd root)
+        : listener_(listener), client_(std::move(client)), root_(std::move(root)) {}
 
     void run() {
         while (!ends_) {
             pollfd events[] = {
-                {root_.get(), POLLIN, 0}, {client_.get(), POLLIN, 0}, {client_ ? -1 : listener_.get(), POLLIN, 0}};
+                {root_.get(), POLLIN, 0}, {client_.get(), POLLIN, 0}, {client_ ? -1 : listener_, POLLIN, 0}};
             const int count = ::poll(events, std::size(events), peerAuth_ ? kAuthenticatedWithin : -1);
             if (count < 0 && errno == EINTR)
                 continue;
@@ -109,10 +114,11 @@ public:
 
 private:
     void accept() {
-        client_.reset(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        client_.reset(::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC));
         if (!client_)
             return;  // the client has closed the connection
         try {
+            limitBlocking(client_.get(), kAnswerWithin);
             peerAuth_ = std::make_unique<PeerAuthentication>(client_.get());
         } catch (const Error&) {
             dismiss();
@@ -182,7 +188,7 @@ private:
         ends_ = !valid_;
     }
 
-    UniqueFd listener_;
+    int listener_;
     UniqueFd client_;
     UniqueFd root_;
     /// Peer authentication in progress; null without a client, and for a client that has passed.
@@ -194,19 +200,30 @@ private:
 };
 
 /// Runs the daemon in this process. First gives up criu's other descriptors, directories, session and blocked signals.
-[[noreturn]] void runWpTrackerDaemon(UniqueFd listener, UniqueFd client, UniqueFd root, pid_t pid) {
+[[noreturn]] void runWpTrackerDaemon(DaemonPlace place, UniqueFd client, UniqueFd root, pid_t pid) {
     try {
         detachFromCommand();
         closeStandardStreams();
-        closeAllExcept({listener.get(), client.get(), root.get()});
+        std::vector<int> kept = place.descriptors();
+        kept.insert(kept.end(), {client.get(), root.get()});
+        closeAllExcept(kept);
         setProcessTitle(fmt::format("tracks the memory of {}", pid));
-        listenAsCurrentProcess(listener.get(), kWaiting);
-        WpTrackerDaemon(std::move(listener), std::move(client), std::move(root)).run();
+        limitBlocking(client.get(), kAnswerWithin);
+        listenAsCurrentProcess(place.listener(), kWaiting);
+        WpTrackerDaemon(place.listener(), std::move(client), std::move(root)).run();
     } catch (const std::exception&) {
         // Ignores the error, because no process would read its message. Without the daemon, the next dump warns and
         // writes all pages.
     }
+    place.remove();
     ::_exit(0);
+}
+
+/// Waits for a message of the daemon. Returns nothing if the daemon has closed the connection. Throws Error.
+std::optional<Message> receiveAnswer(int socket, const WaitLimit& limit, UniqueFd& fd) {
+    if (!waitReady(socket, POLLIN, limit))
+        failWith(ETIMEDOUT, "the process that tracks memory doesn't answer");
+    return receivePacket<Message>(socket, fd);
 }
 
 }  // namespace
@@ -218,35 +235,43 @@ std::string describe(const TrackingId& id) {
     return text;
 }
 
-std::optional<WpTrackerLink> WpTrackerLink::find(const GuardedRoot& root, Log& log) {
-    std::optional<UniqueFd> socket = addressOf(root).connect();
-    if (!socket)
-        return std::nullopt;
+WpTrackerLink::WpTrackerLink(UniqueFd socket, const WaitLimit& limit) noexcept
+    : socket_(std::move(socket)), stop_(&limit.stop.get()), timeout_(limit.duration) {}
+
+std::optional<WpTrackerLink> WpTrackerLink::find(const GuardedRoot& root, Run& run) {
+    const WaitLimit limit = waitLimitOf(run.options, run.stop);
+    Log& log = run.log;
+    log.debug("Finding the daemon that tracks memory of process {}", root.process.pid());
     try {
-        if (authenticateTo(socket->get()) == PeerAuthResult::Believed)
-            return WpTrackerLink(std::move(*socket));
+        std::optional<UniqueFd> socket = addressOf(root).connect(limit);
+        if (!socket)
+            return std::nullopt;
+        limitBlocking(socket->get(), kAnswerWithin);
+        if (authenticateTo(socket->get(), limit) == PeerAuthResult::Believed)
+            return WpTrackerLink(std::move(*socket), limit);
         log.warn("Another process has taken the name of the process that tracks memory of process {}",
                  root.process.pid());
     } catch (const Error& error) {
+        run.stop.throwIfRequested();
         log.warn("The process that tracks memory of process {} isn't believed: {}", root.process.pid(), error.what());
     }
     return std::nullopt;
 }
 
-std::optional<WpTrackerLink> WpTrackerLink::start(const GuardedRoot& root, ImageKeys& keys, Log& log) {
+std::optional<WpTrackerLink> WpTrackerLink::start(const GuardedRoot& root, Run& run) {
     try {
         UniqueFd process(sys(::fcntl(root.process.fd(), F_DUPFD_CLOEXEC, 0), "copy a pidfd"));
         std::optional<UniqueFd> own =
-            startDaemon(addressOf(root), "the process that tracks memory", [&](UniqueFd listener, UniqueFd client) {
-                keys = {};  // erases the daemon's copy of the keys, because the daemon lives as long as the tree
-                runWpTrackerDaemon(std::move(listener), std::move(client), std::move(process), root.process.pid());
+            startDaemon(addressOf(root), "the process that tracks memory", [&](DaemonPlace place, UniqueFd client) {
+                run.keys = {};  // erases the daemon's copy of the keys, because the daemon lives as long as the tree
+                runWpTrackerDaemon(std::move(place), std::move(client), std::move(process), root.process.pid());
             });
         if (!own)
             failWith(EADDRINUSE, "take the name of the tree's tracking");
-        ::setsockopt(own->get(), SOL_SOCKET, SO_RCVTIMEO, &kAnswerWithin, sizeof(kAnswerWithin));
-        return WpTrackerLink(std::move(*own));
+        limitBlocking(own->get(), kAnswerWithin);
+        return WpTrackerLink(std::move(*own), waitLimitOf(run.options, run.stop));
     } catch (const Error& error) {
-        log.warn("Memory can't be tracked: {}", error.what());
+        run.log.warn("Memory can't be tracked: {}", error.what());
         return std::nullopt;
     }
 }
@@ -256,7 +281,7 @@ TrackedTree WpTrackerLink::list() {
     TrackedTree tree;
     for (;;) {
         UniqueFd fd;
-        const std::optional<Message> message = receivePacket<Message>(socket_.get(), fd);
+        const std::optional<Message> message = receiveAnswer(socket_.get(), {*stop_, timeout_}, fd);
         if (!message)
             fail("the process that tracks memory doesn't answer");
         if (message->word == Word::End) {
@@ -273,7 +298,7 @@ std::shared_ptr<crypto::SecretBytes> WpTrackerLink::imagesKey() {
     const ErrorContext context([] { return "the key of the earlier images"; });
     sendPacket(socket_.get(), Message{Word::Key, 0, 0, {}});
     UniqueFd none;
-    const std::optional<Message> answer = receivePacket<Message>(socket_.get(), none);
+    const std::optional<Message> answer = receiveAnswer(socket_.get(), {*stop_, timeout_}, none);
     if (!answer)
         fail("the process that tracks memory doesn't answer");
     return answer->word == Word::Key ? readKey(*answer) : nullptr;
@@ -289,11 +314,11 @@ void WpTrackerLink::commit(const TrackedTree& tree) {
     UniqueFd none;
     if (tree.imagesKey) {
         sendPacket(socket_.get(), placeOf(Word::Keep, tree.imagesKey->bytes()));
-        if (const auto kept = receivePacket<Message>(socket_.get(), none); !kept || kept->word != Word::End)
+        if (const auto kept = receiveAnswer(socket_.get(), {*stop_, timeout_}, none); !kept || kept->word != Word::End)
             fail("the process that tracks memory can't take the key of the images");
     }
     sendPacket(socket_.get(), Message{Word::Commit, 0, 0, tree.id});
-    const std::optional<Message> answer = receivePacket<Message>(socket_.get(), none);
+    const std::optional<Message> answer = receiveAnswer(socket_.get(), {*stop_, timeout_}, none);
     if (!answer || answer->word != Word::End || answer->id != tree.id)
         fail("the process that tracks memory is gone");
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -44,17 +45,18 @@ struct TrackedTree {
 /// and no secret key of the user. It ends with the root of the tree, on finish(), or when a dump fails after begin():
 /// criu then doesn't know any more which pages are clean.
 ///
-/// The daemon listens at an abstract socket address with the root's pid and start time. Any process in the network
-/// namespace may bind or connect to this address. So both ends must pass peer authentication: each proves that it may
-/// ptrace the other. An equal uid proves too little, because a process of a container may have this uid. Each end reads
-/// keys from the other's memory, so that keys are never sent.
+/// The daemon listens in a folder that only criu's user can enter (engine/local_channel.hpp), at a name with the root's
+/// pid and start time. Both ends must pass peer authentication, which proves that each may ptrace the other. An equal
+/// uid isn't enough, because a process of a container may have this uid. Each end reads keys from the other's memory,
+/// so that they are never sent. Every wait for the daemon ends after --timeout, and at a stop request.
 class WpTrackerLink {
 public:
-    /// Connects to the daemon of a tree. Returns nothing if no daemon exists, or if it fails peer authentication.
-    static std::optional<WpTrackerLink> find(const GuardedRoot& root, Log& log);
-    /// Starts a daemon without state. The calling process must have one thread. The daemon erases its copy of `keys`.
+    /// Connects to the daemon of a tree. Returns nothing if no daemon exists, if it doesn't answer, or if it fails peer
+    /// authentication. Throws Error when a stop is requested.
+    static std::optional<WpTrackerLink> find(const GuardedRoot& root, Run& run);
+    /// Starts a daemon without state. The calling process must have one thread. The daemon erases its copy of run.keys.
     /// After a failure, warns and returns nothing.
-    static std::optional<WpTrackerLink> start(const GuardedRoot& root, ImageKeys& keys, Log& log);
+    static std::optional<WpTrackerLink> start(const GuardedRoot& root, Run& run);
 
     /// Returns the daemon's state without `imagesKey`.
     [[nodiscard]] TrackedTree list();
@@ -68,9 +70,11 @@ public:
     void finish();
 
 private:
-    explicit WpTrackerLink(UniqueFd socket) noexcept : socket_(std::move(socket)) {}
+    WpTrackerLink(UniqueFd socket, const WaitLimit& limit) noexcept;
 
     UniqueFd socket_;
+    StopRequest* stop_;
+    std::optional<std::chrono::milliseconds> timeout_;  ///< maximum time until a reply of the daemon
 };
 
 }  // namespace criu::engine

@@ -6,6 +6,7 @@
 
 #include "criu/base/stop_request.hpp"
 #include "criu/cgroup/set_of.hpp"
+#include "criu/engine/images/image_limits.hpp"
 #include "criu/engine/images/validate_images.hpp"
 #include "criu/engine/restore/birth/planned_namespaces.hpp"
 #include "criu/model/options.hpp"
@@ -36,6 +37,7 @@ PlannedRestore::PlannedRestore(Run& command)
         const FileEntry& entry = files.entry(id);
         return entry.memfd != nullptr ? entry.memfd->inode_id : 0;
     });
+    requireMemoryAllowed(content, segments.contentBytes(), options());
     requireGroups();
 }
 

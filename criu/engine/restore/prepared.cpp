@@ -146,9 +146,10 @@ ServiceFds reserveServiceFds(PlannedRestore& planned, LazyRestore* lazy, ScopedR
 std::shared_ptr<LazyRestore> startLazyRestore(const PlannedRestore& plan) {
     const bool ownUsers = plan.nsContext.ids.isOwnNamespace();
     if (plan.options().lazyPages)
-        return std::make_shared<LazyRestore>(plan.content, ownUsers, plan.run.stop, plan.log());
+        return std::make_shared<LazyRestore>(plan.content, plan.options(), ownUsers, plan.run.stop, plan.log());
     if (plan.options().mapPages)
-        return std::make_shared<LazyRestore>(plan.content, plan.images, ownUsers, plan.run.stop, plan.log());
+        return std::make_shared<LazyRestore>(plan.content, plan.images, plan.options(), ownUsers, plan.run.stop,
+                                             plan.log());
     requireAllPages(plan.content);
     return nullptr;
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "criu/base/error.hpp"
 #include "criu/base/machine.hpp"
@@ -117,6 +118,18 @@ Segments::Segment& Segments::add(std::uint64_t shmid, std::uint64_t size) {
     segment.shmid = shmid;
     segment.size = std::max(segment.size, size);
     return segment;
+}
+
+std::uint64_t Segments::contentBytes() const {
+    std::uint64_t bytes = 0;
+    for (const auto* const segments : {&byShmid_, &byInode_})
+        for (const auto& [id, segment] : *segments)
+            if (segment.content)
+                segment.content->forEach(0, segment.content->end(), [&bytes](const PageJob& job) {
+                    if (job.state != PageJob::State::Absent)
+                        bytes += std::min(job.bytes, std::numeric_limits<std::uint64_t>::max() - bytes);
+                });
+    return bytes;
 }
 
 void Segments::collect(const model::ProcessTree& tree, const ImageDir& images, const PageSources& pages,

@@ -47,9 +47,12 @@ public:
     /// Returns the number of segments. create() opens one descriptor for each.
     [[nodiscard]] std::size_t count() const noexcept { return byShmid_.size() + byInode_.size(); }
 
-    /// Creates all segments, and adds their descriptors to `store`, so that processes inherit them. Only fills and
-    /// seals memfds with a write seal. `checkStop`: called between pieces of content; throws to end the work; may be
-    /// empty.
+    /// Returns the number of bytes that the images contain for all segments.
+    [[nodiscard]] std::uint64_t contentBytes() const;
+
+    /// Creates all segments, and adds their descriptors to `store`, so that processes inherit them. Fills and seals
+    /// only memfds with a write seal. `checkStop` is called between pieces of content and throws to end the work; it
+    /// may be empty.
     void create(const model::IdMap& ids, kernel::FdStore& store, const std::function<void()>& checkStop = {});
 
     /// Fills the segments that create() left empty. May run while criu restores processes. Returns the number of bytes

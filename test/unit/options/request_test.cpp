@@ -268,6 +268,12 @@ TEST_CASE("options for criu's process are refused to clients that haven't starte
     const model::Options lazy = optionsOf(pages, Command::Dump, false);
     CHECK_FALSE(lazy.pageServer);
     CHECK(lazy.port == 77);
+    CHECK(lazy.address == "10.0.0.1");
+    server.address = nullptr;
+    CHECK(optionsOf(pages, Command::Dump, false).address == "127.0.0.1");
+    pages.ps = nullptr;
+    CHECK(optionsOf(pages, Command::Dump, false).address == "127.0.0.1");
+    CHECK_FALSE(optionsOf(pages, Command::Restore, false).address);
 }
 
 TEST_CASE("messages within a request") {

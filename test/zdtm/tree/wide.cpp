@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: also limited
 #include <vector>
 
 #include "zdtm.hpp"
