@@ -116,7 +116,7 @@ void FilesystemWatchdog::end(const std::string& call) {
     try {
         undo_(why);
     } catch (const std::exception& error) {
-        log_.warn("not all is as it was before: {}", error.what());
+        log_.warn("not everything is reverted: {}", error.what());
     }
     ::_exit(1);
 }

@@ -42,9 +42,9 @@ void Rollback::run(Log& log) noexcept {
             if (end.wait_for(kLongest) == std::future_status::ready)
                 end.get();
             else
-                log.warn("not all is as it was before: to put something back takes too long");
+                log.warn("not everything is reverted: an operation takes too long");
         } catch (const std::exception& error) {
-            log.warn("not all is as it was before: {}", error.what());
+            log.warn("not everything is reverted: {}", error.what());
         }
     }
 }

@@ -57,7 +57,6 @@ int dump(Run& run) {
             return dumpGuarded(run, guardian, std::move(link));
         } catch (const Error& error) {
             // The destructors of the phases have reverted all changes. After a signal, the error has only the text of
-            // The destructors of the phases have reverted all changes. After a signal, the error has only the text of
             // StopRequest; this adds a hint.
             Error told(error);
             if (std::string_view(error.what()).find("stopped by SIG") != std::string_view::npos)

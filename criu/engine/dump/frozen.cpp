@@ -150,7 +150,7 @@ struct FrozenPhase::Impl {
     cgroup::PropertyTable cgroupProperties;
     OutgoingImages outgoing;
     ImageDir& images = outgoing.images;
-    ImagesOfClient ofClient;  // its destructor runs after that of `tree`, which resumes the processes
+    ImagesOfClient ofClient;  // destroyed after `tree`, whose destructor resumes the processes
     std::unique_ptr<memory::PageSinks> pages;
     std::optional<ListeningPageServer> lazyPageServer;
     MemoryTracking tracking;

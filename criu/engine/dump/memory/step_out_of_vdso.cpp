@@ -16,7 +16,7 @@ void stepOutOfVdso(FrozenTask& task, std::span<const kernel::Vma> vmas, Log& log
         return;
     for (compel::FrozenThread& thread : task.process->threads())
         if (!thread.tracee.leaveCode(code->start, code->end))
-            log.debug("Thread {} stays in the midst of the vDSO's code", thread.tracee.tid());
+            log.debug("Thread {} stays inside the code of the vDSO", thread.tracee.tid());
 }
 
 }  // namespace criu::engine
