@@ -19,7 +19,7 @@ namespace criu::model {
 /// The credentials are those at the time when the client connected. They come from its socket or a pidfd, never from
 /// its messages. In each capability set, bit N stands for capability N.
 struct Client {
-    bool isOwner = true;  ///< the client has all privileges of criu; the other fields are unused
+    bool isOwner = true;  ///< the client has all privileges of criu; of the other fields, only `process` is used
     uid_t uid = 0;
     gid_t gid = 0;
     std::vector<gid_t> groups;       ///< supplementary groups

@@ -125,6 +125,7 @@ UniqueFd Peer::copyOf(int fd) const {
 Peer peerOf(int socket, Origin origin) {
     const ucred credentials = credentialsOf(socket);
     Peer peer{credentials.pid, origin, processOf(socket, credentials.pid), {}};
+    peer.client.process = peer.process;
     // A client that executed criu has all privileges of criu, unless criu has file privileges such as set-user-id.
     if (origin == Origin::Client && ::getauxval(AT_SECURE) == 0)
         return peer;
@@ -132,7 +133,6 @@ Peer peerOf(int socket, Origin origin) {
     peer.client.uid = credentials.uid;
     peer.client.gid = credentials.gid;
     peer.client.groups = groupsOf(socket);
-    peer.client.process = peer.process;
     describe(credentials, peer.process.get(), peer.client);
     return peer;
 }

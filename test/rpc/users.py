@@ -5,6 +5,7 @@ import ctypes
 import json
 import os
 import shutil
+import signal
 import stat
 import sys
 
@@ -502,4 +503,38 @@ def nothing_left(case):
     require(case.alive(pid), "the process has ended")
 
 
-CASES = [nothing_left, many_clients, idle_clients, of_user, logs_of_user, own_logs, untraceable, unreadable_files, confined, foreign_namespaces]
+def stay_root():
+    """Keeps the credentials of the calling process."""
+
+
+def lazy_left(case):
+    """A dump with lazy_pages listens at the loopback device. It ends, and the tree runs on, if no daemon connects before
+    the timeout, or if the client ends.
+    """
+    users = Users(case)
+    pid = case.program()
+    for end in ("timeout", "client"):
+        log = os.path.join(users.folder(end, 0), "log")
+        opts = {"pid": pid, "lazy_pages": True, "log_file": "log", "log_level": 4, **({"timeout": 1} if end == "timeout" else {})}
+        client = case.init.start([sys.executable, "-B", "-c", CLIENT, TESTS, "stay_root", users.path,
+                                  json.dumps([({"images_dir_fd": os.path.dirname(log)}, "DUMP", opts)])], "/", case.output)
+        case.init.until(lambda log=log: "Waiting for requests for pages" in (processes.text(log) or ""), processes.PATIENCE, "the wait")
+        sockets = processes.text("/proc/net/tcp") + processes.text("/proc/net/tcp6")
+        inodes = {os.stat(f"/proc/{each}/fd/{fd}").st_ino for each in descendants(users.daemon) for fd in os.listdir(f"/proc/{each}/fd")}
+        local = {fields[1].split(":")[0] for fields in map(str.split, sockets.splitlines()) if fields[9].isdigit() and int(fields[9]) in inodes}
+        require(local == {"0100007F"}, f"it listens at {local}")
+        if end == "client":
+            os.kill(client, signal.SIGKILL)
+        text = "no lazy-pages daemon connects" if end == "timeout" else "has ended before a lazy-pages daemon connects"
+        case.init.until(lambda log=log, text=text: text in (processes.text(log) or ""), processes.PATIENCE, text)
+        case.init.until(lambda: case.alive(pid), processes.PATIENCE, "the tree to run on")
+        require(not os.path.exists(os.path.join(os.path.dirname(log), "inventory.img")), "an inventory is left")
+
+
+def descendants(pid):
+    """Returns the pids of all descendants of a process."""
+    children = [int(child) for child in (processes.text(f"/proc/{pid}/task/{pid}/children") or "").split()]
+    return children + [each for child in children for each in descendants(child)]
+
+
+CASES = [lazy_left, nothing_left, many_clients, idle_clients, of_user, logs_of_user, own_logs, untraceable, unreadable_files, confined, foreign_namespaces]

@@ -223,11 +223,14 @@ ListeningPageServer listenForPages(const model::Options& options) {
 }
 
 memory::PageConnection acceptSender(const ListeningPageServer& server, const model::Options& options, StopRequest& stop,
-                                    Log& log) {
+                                    Log& log, const std::function<void()>& checkWait) {
     if (options.pageServerSocket >= 0)
         return securedAsServer({passedSocket(options), stop, kAnyTime}, loadCredentials(options));
     constexpr int kLogged = 5;
+    constexpr std::chrono::milliseconds kCheckEvery{250};
     for (int refused = 0;; ++refused) {
+        while (checkWait && !waitReady(server.socket.get(), POLLIN, stop, kCheckEvery))
+            checkWait();
         UniqueFd socket = acceptOne(server.socket.get(), stop, std::nullopt);
         if (!server.credentials)
             return {std::move(socket), stop, kAnyTime};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -32,11 +33,13 @@ struct ListeningPageServer {
 };
 [[nodiscard]] ListeningPageServer listenForPages(const model::Options& options);
 
-/// Returns the connection of the sender: that of the first client that connects, or the descriptor of --ps-socket.
-/// Waits without limit, because the user may start the dump much later. With --tls, refuses a client without a valid
-/// certificate, and waits for the next client. Throws Error, also after a stop request.
+/// Returns the connection of the sender: the first client that connects, or the descriptor of --ps-socket. Waits
+/// without limit, because the user may start the dump much later. With --tls, refuses clients without a valid
+/// certificate and waits for the next one. Throws Error, also after a stop request.
+/// `checkWait` is called at intervals while no sender connects, and throws to end the wait.
 [[nodiscard]] memory::PageConnection acceptSender(const ListeningPageServer& server, const model::Options& options,
-                                                  StopRequest& stop, Log& log);
+                                                  StopRequest& stop, Log& log,
+                                                  const std::function<void()>& checkWait = {});
 
 /// Opens more connections of a sender, which transfer content (memory::PageCommand::Streams). Each connection begins
 /// with a random number that the server has sent to the sender, because machines other than the sender may also

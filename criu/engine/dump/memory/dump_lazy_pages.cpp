@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/dump/memory/dump_lazy_pages.hpp"
 
+#include <cerrno>
+#include <chrono>
+#include <functional>
 #include <vector>
 
+#include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
 #include "criu/engine/dump/frozen.hpp"
 #include "criu/engine/dump/frozen_tree.hpp"
@@ -10,8 +14,10 @@
 #include "criu/engine/lazy/lazy_page_server.hpp"
 #include "criu/engine/pageserver/page_server_connection.hpp"
 #include "criu/engine/pageserver/server_start.hpp"
+#include "criu/kernel/proc/pidfd.hpp"
 #include "criu/memory/lazy/lazy_areas.hpp"
 #include "criu/memory/mappings/vma_dump.hpp"
+#include "criu/model/client.hpp"
 #include "criu/model/options.hpp"
 #include "images/mm.hpp"
 
@@ -31,13 +37,27 @@ std::shared_ptr<const memory::LazyAreas> lazyAreasAtSource(const FrozenTask& tas
     return std::make_shared<const memory::LazyAreas>(vmas, touched);
 }
 
+/// Returns a function that throws Error if the frozen tree mustn't wait any longer for a lazy-pages daemon: after the
+/// --timeout of the user, or when the client of a request has ended.
+static std::function<void()> limitOfWait(const FrozenPhase& frozen) {
+    using Clock = std::chrono::steady_clock;
+    return [&frozen, begin = Clock::now()] {
+        const model::Options& options = frozen.options();
+        if (options.timeoutGiven && options.timeout.count() != 0 && Clock::now() - begin >= options.timeout)
+            failWith(ETIMEDOUT, "no lazy-pages daemon connects for {} s (--timeout)", options.timeout.count());
+        if (const auto& process = frozen.client().process; process && process->waitExit())
+            fail("the client, process {}, has ended before a lazy-pages daemon connects", process->pid());
+    };
+}
+
 void serveLazyPages(FrozenPhase& frozen) {
     ListeningPageServer& server = *frozen.lazyPageServer();
     frozen.guardian().require(Stage::StatusReady);
     writeReady(frozen.options().statusFd);
     frozen.log().info("Waiting for requests for pages");
     const bool reused = frozen.options().pageServerSocket >= 0;
-    memory::PageConnection client = acceptSender(server, frozen.options(), frozen.stop(), frozen.log());
+    memory::PageConnection client =
+        acceptSender(server, frozen.options(), frozen.stop(), frozen.log(), limitOfWait(frozen));
     server.socket.reset();
     frozen.log().info("Pages are being taken");
     serveFrozenPages(client, frozen.tree(), reused);
