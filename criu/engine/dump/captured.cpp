@@ -29,6 +29,7 @@
 #include "criu/memory/mappings/mapped_file_dump.hpp"
 #include "criu/model/options.hpp"
 #include "criu/task/seccomp.hpp"
+#include "images/fs.hpp"
 #include "images/mm.hpp"
 
 namespace criu::engine {

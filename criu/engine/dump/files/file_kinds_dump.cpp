@@ -12,6 +12,7 @@
 #include "criu/files/file_dump.hpp"
 #include "criu/files/file_kind_dump.hpp"
 #include "criu/files/fown.hpp"
+#include "criu/files/open_fd.hpp"
 #include "criu/files/refused.hpp"
 #include "criu/files/regular.hpp"
 #include "criu/files/ring_answers.hpp"
@@ -20,6 +21,7 @@
 #include "criu/namespaces/net/networks_dump.hpp"
 #include "criu/namespaces/net/tun_file.hpp"
 #include "criu/sockets/external_sockets.hpp"
+#include "images/fown.hpp"
 
 namespace criu::engine {
 
