@@ -11,17 +11,13 @@
 #include "criu/engine/file_kinds.hpp"
 #include "criu/files/file_dump.hpp"
 #include "criu/files/file_kind_dump.hpp"
-#include "criu/files/fown.hpp"
-#include "criu/files/open_fd.hpp"
 #include "criu/files/refused.hpp"
 #include "criu/files/regular.hpp"
 #include "criu/files/ring_answers.hpp"
-#include "criu/model/tree_pids.hpp"
 #include "criu/namespaces/namespace_dump.hpp"
 #include "criu/namespaces/net/networks_dump.hpp"
 #include "criu/namespaces/net/tun_file.hpp"
 #include "criu/sockets/external_sockets.hpp"
-#include "images/fown.hpp"
 
 namespace criu::engine {
 
@@ -51,15 +47,6 @@ FileKindsDump::FileKindsDump(memory::SegmentsDump& segments, device::DumpDevices
 }
 
 FileKindsDump::~FileKindsDump() = default;
-
-FownEntry* dumpOwner(const files::OpenFd& file, files::FileDump& dump) {
-    FownEntry* const owner = files::readOwner(file.copy.get(), dump.arena());
-    files::translateOwner(*owner, dump.ids(), dump.pids());
-    if (owner->pid != 0 && !dump.pids().sees(file.pid, TreePid(static_cast<pid_t>(owner->pid))))
-        fail("the signal owner of {} isn't in the pid namespace of the process, which can't be dumped yet",
-             file.describe());
-    return owner;
-}
 
 const FileKindsDump::Kind& FileKindsDump::of(const files::OpenFd& file) const {
     for (const Kind& kind : impl_->kinds)
