@@ -25,6 +25,7 @@
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/kernel/proc/stat.hpp"
+#include "criu/model/options.hpp"
 
 namespace criu::engine {
 namespace {
@@ -306,8 +307,9 @@ int runGuarded(Run& run, const GuardedRoot& root, const std::function<int(Guardi
         Guardian link(root, std::move(workersEnd), guardian, run.listeners, run.drivers);
         UniqueFd imagesDir = copyOf(run.imagesDir);  // `work` moves run.imagesDir away
         const int status = work(link);
-        if (status != 0)
-            rescueDevices(run, std::move(imagesDir));  // the guardian does this, too, unless it is dead
+        // The guardian also does this after a failure, but may be dead. A dry run succeeds and reverts device state.
+        if (status != 0 || run.options.dryRun)
+            rescueDevices(run, std::move(imagesDir));
         run.log.endStages();
         if (status == 0)
             link.awaitGuardianEnd();

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Cases with the fake driver: a table of all, and those that succeed."""
+import json
 import os
 import platform
 import re
 import signal
+import subprocess
 import sys
 import time
 
@@ -15,7 +17,7 @@ from image_cases import (in_background, of_criu_42, page_server, pre_dumped, req
 from machine_cases import (checked, in_a_container, moved, named_gpu, no_room, numbered_gpu, other_library, other_machine,
                            shown, smaller_gpu, too_old)
 import overlap_cases as overlap
-from played import CHECKPOINTED, LOCKED, Driver, Nodes, running, started
+from played import CHECKPOINTED, LOCKED, RUNNING, Driver, Nodes, running, started
 from storage_cases import no_room_for_images, on_two_devices, stored
 
 
@@ -86,6 +88,26 @@ def left_stopped(settings):
         run.end(1)
 
 
+def dry_run(settings):
+    """Requires dry runs to refuse nothing, to leave no lock and no image, and to name the process that they didn't examine."""
+    driver = Driver(settings)
+    with started(settings) as run:
+        for _ in range(2):
+            run.must("dump", "-t", str(run.pid), "--dry-run")
+            if driver.state(run.pid) != RUNNING:
+                raise Failed(f"state {driver.state(run.pid)} after a dry run")
+            if os.listdir(run.images) != ["dump.log"]:
+                raise Failed(f"a dry run has left {os.listdir(run.images)}")
+        words = run.command("dump", "-t", str(run.pid), "--dry-run", "--json")
+        said = json.loads(subprocess.run(words, env={**os.environ, **settings.environment}, stdout=subprocess.PIPE, check=True,
+                                         timeout=60).stdout)
+        if not said["possible"] or not re.search(rf"devices of process {run.pid} .*cuda", " ".join(said["warnings"])):
+            raise Failed(f"report: {said}")
+        run.dump()
+        run.restore()
+        run.end(1)
+
+
 def executed(settings):
     """Requires a child that has executed another program to be an ordinary process."""
     with started(settings, "16", "exec", "1") as counter_of:
@@ -120,6 +142,7 @@ CASES = {
     "threads and pinned host memory": lambda settings: counter(settings, "16", "threads", "4", "pinned"),
     "graphs, events and streams": objects,
     "left running": lambda settings: counter(settings, "16", dump=["--leave-running"], times=3),
+    "dry run": dry_run,
     "five processes": lambda settings: counter(settings, "16", processes=5, times=2),
     "compressed": lambda settings: counter(settings, "32", dump=["--compress"]),
     "pages of one while the other is copied out": overlap.overlapped,

@@ -4,11 +4,12 @@
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
 
-from case import once, require, says, state, until
+from case import NOBODY, named, once, require, says, state, until
 from harness import processes
 
 # A program with several things that a dump refuses, and one that is lost: a connected Unix socket whose peer is outside,
@@ -47,11 +48,11 @@ def listener():
     return here
 
 
-def dry(case, pid, *words, status=0, **more):
+def dry(case, pid, *words, status=0, prefix=()):
     """A dry run. Returns its standard output. Requires that it changes nothing."""
     before = sorted(os.listdir(case.images))
-    run = subprocess.run([case.binary, "dump", "--no-default-config", "-t", str(pid), "-D", case.images, "--dry-run", *words],
-                         capture_output=True, text=True, check=False, timeout=60, stdin=subprocess.DEVNULL, **more)
+    run = subprocess.run([*prefix, case.binary, "dump", "--no-default-config", "-t", str(pid), "-D", case.images, "--dry-run", *words],
+                         capture_output=True, text=True, check=False, timeout=60, stdin=subprocess.DEVNULL)
     require(run.returncode == status, f"exit status {run.returncode}: {run.stdout}{run.stderr}")
     require(sorted(os.listdir(case.images)) == before, f"files are left: {os.listdir(case.images)}")
     for each in processes.tree(pid):
@@ -158,6 +159,20 @@ def dry_run_runs_no_scripts(case):
     require(not os.path.exists("stream"), "a stream was written")
 
 
+def dry_run_with_few_rights(case):
+    """A user whose criu has only CAP_CHECKPOINT_RESTORE"""
+    user = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", "--inh-caps", "+checkpoint_restore",
+            "--ambient-caps", "+checkpoint_restore"]
+    program = case.start(*user, "sleep", "1000")
+    named(program.pid, "sleep")
+    os.chown(case.images, NOBODY, NOBODY)
+    os.chmod(case.work, 0o755)
+    copy = os.path.join(case.work, "criu")  # the build directory may be closed to the user
+    shutil.copy(case.binary, copy)
+    case.binary = copy
+    says(dry(case, program.pid, prefix=user), f"Nothing prevents a dump of process {program.pid}")
+
+
 def dry_run_of_nothing(case):
     """A root that isn't there, and other commands"""
     says(case.dump(999999, "--dry-run", status=1), "process 999999: No such process")
@@ -166,4 +181,5 @@ def dry_run_of_nothing(case):
 
 
 CASES = [dry_run_of_plain_program, dry_run_reports_all, dry_run_of_shell_job, dry_run_keeps_connections, dry_run_of_mounts,
-         dry_run_runs_no_scripts, dry_run_of_nothing]
+         dry_run_runs_no_scripts, dry_run_with_few_rights,
+         dry_run_of_nothing]

@@ -27,7 +27,6 @@
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/sched.hpp"
 #include "criu/memory/mappings/mapped_file_dump.hpp"
-#include "criu/model/options.hpp"
 #include "criu/task/seccomp.hpp"
 #include "images/mm.hpp"
 
@@ -182,7 +181,7 @@ void CapturedPhase::Capture::captureProcess(FrozenTask& task, std::uint32_t numb
 
 void CapturedPhase::Capture::captureContents() {
     seccomp_.write(frozen_.images());
-    if (frozen_.options().dryRun) {
+    if (refusals_.collects()) {  // a dry run
         files_.finish();
         examined_.namespaces().write(
             {frozen_.images(), memory_.pages(), frozen_.statistics().sharedPagesWritten, extensions_});

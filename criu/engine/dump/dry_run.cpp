@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/dump/dry_run.hpp"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdint>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -12,6 +16,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/json.hpp"
 #include "criu/base/log.hpp"
+#include "criu/base/names.hpp"
 #include "criu/base/printable.hpp"
 #include "criu/base/refusals.hpp"
 #include "criu/device/dump_devices.hpp"
@@ -23,11 +28,55 @@
 #include "criu/engine/engine.hpp"
 #include "criu/engine/fuse_guarded_run.hpp"
 #include "criu/engine/predump/wp_tracker_daemon.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/image/spool.hpp"
 #include "criu/model/options.hpp"
 #include "criu/task/security_label.hpp"
 
 namespace criu::engine {
 namespace {
+
+/// Directory for the images of a dry run: a spool, or a private directory in the images directory if criu may not
+/// create a spool. The destructor removes the directory.
+class DryRunImages {
+public:
+    DryRunImages(int place, std::optional<std::uint64_t> limit) : place_(copyOf(place)) {
+        try {
+            const ImageDir spool = makeSpool(limit, "the dry run");
+            directory_ = copyOf(spool.fd());
+        } catch (const Error& error) {
+            if (error.code() != EPERM)
+                throw;
+            makeDirectory(place, name_, IfThere::Refused);
+            directory_.reset(sys(::openat(place, name_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
+                                 "open the directory {}", name_));
+            made_ = true;
+        }
+    }
+    ~DryRunImages() {
+        if (!made_)
+            return;
+        struct stat status {};
+        const bool known = ::fstat(directory_.get(), &status) == 0;
+        emptySpool(ImageDir(std::move(directory_), name_));
+        if (known)
+            (void)removeIfSame(place_.get(), name_.c_str(), Inode::of(status));
+    }
+    DryRunImages(const DryRunImages&) = delete;
+    DryRunImages& operator=(const DryRunImages&) = delete;
+
+    [[nodiscard]] UniqueFd open() const { return copyOf(directory_.get()); }
+
+private:
+    static UniqueFd copyOf(int fd) {
+        return UniqueFd(sys(::fcntl(fd, F_DUPFD_CLOEXEC, 0), "copy the descriptor of a directory"));
+    }
+
+    UniqueFd place_;
+    std::string name_ = fmt::format("criu-dry-run.{}", ::getpid());
+    UniqueFd directory_;
+    bool made_ = false;
+};
 
 /// Makes the checks of the phases after the freeze.
 void examine(FrozenPhase& frozen, const GuardedFiles& guardedFiles) {
@@ -87,6 +136,8 @@ std::string dryRunJson(HostPid root, const std::vector<Refusals::Refusal>& refus
 int dryRun(Run& run, Guardian& guardian) {
     run.refusals.collect(run.stop);
     run.log.keepWarnings();
+    const DryRunImages images(run.imagesDir.get(), run.options.streamMemory);
+    run.imagesDir = images.open();
     run.refusals.attempt([&] {
         FrozenPhase frozen(run, guardian, FrozenPhase::Purpose::DryRun, std::nullopt);
         runFuseGuarded(frozen, [&frozen](const GuardedFiles& guardedFiles) {

@@ -105,7 +105,7 @@ void OutgoingImages::revoke(const Run& run) {
 OutgoingImages openOutgoing(Run& run, WpTrackerLink* tracking) {
     const model::Options& options = run.options;
     if (options.dryRun)
-        return {makeSpool(options.streamMemory, "the dry run"), nullptr, nullptr};
+        return {takeImages(run), nullptr, nullptr};
     const bool encrypted = !run.keys.recipients.empty();
     if (!options.stream && !options.streamTo && !encrypted) {
         ImageDir images = openDumpImages(run);

@@ -11,11 +11,9 @@
 #include "criu/engine/file_kinds.hpp"
 #include "criu/files/file_dump.hpp"
 #include "criu/files/file_kind_dump.hpp"
-#include "criu/files/fown.hpp"
 #include "criu/files/refused.hpp"
 #include "criu/files/regular.hpp"
 #include "criu/files/ring_answers.hpp"
-#include "criu/model/tree_pids.hpp"
 #include "criu/namespaces/namespace_dump.hpp"
 #include "criu/namespaces/net/networks_dump.hpp"
 #include "criu/namespaces/net/tun_file.hpp"
@@ -49,15 +47,6 @@ FileKindsDump::FileKindsDump(memory::SegmentsDump& segments, device::DumpDevices
 }
 
 FileKindsDump::~FileKindsDump() = default;
-
-FownEntry* dumpOwner(const files::OpenFd& file, files::FileDump& dump) {
-    FownEntry* const owner = files::readOwner(file.copy.get(), dump.arena());
-    files::translateOwner(*owner, dump.ids(), dump.pids());
-    if (owner->pid != 0 && !dump.pids().sees(file.pid, TreePid(static_cast<pid_t>(owner->pid))))
-        fail("the signal owner of {} isn't in the pid namespace of the process, which can't be dumped yet",
-             file.describe());
-    return owner;
-}
 
 const FileKindsDump::Kind& FileKindsDump::of(const files::OpenFd& file) const {
     for (const Kind& kind : impl_->kinds)
