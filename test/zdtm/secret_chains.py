@@ -164,6 +164,10 @@ place = f"/run/criu/daemons/tracking-{sys.argv[1]}-{start}-{os.stat('/proc/self/
 os.makedirs(place, 0o700, exist_ok=True)
 lock = os.open(place, os.O_RDONLY)
 fcntl.flock(lock, fcntl.LOCK_EX)
+try:
+    os.unlink(f"{place}/socket")  # the socket of a daemon that was killed
+except FileNotFoundError:
+    pass
 server.bind(f"{place}/socket")
 server.listen(1)
 print("listens", flush=True)
@@ -181,7 +185,8 @@ def feigned(subject, encrypt):
     with subprocess.Popen(["setpriv", "--bounding-set", "-sys_ptrace", sys.executable, "-c", FEIGN, str(subject.root)],
                           stdout=subprocess.PIPE) as process:
         try:
-            process.stdout.readline()
+            if process.stdout.readline() != b"listens\n":
+                raise Failed("the process with the daemon's name doesn't listen")
             pre_dump(subject, "feigned", encrypt)
             run = subject.ours.run("pre-dump", subject.images("unbelieved"), "pre-dump.log",
                                    ["-t", str(subject.root), *encrypt, "--prev-images-dir", "../feigned"])
