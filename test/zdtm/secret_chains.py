@@ -266,7 +266,7 @@ def encrypted_chain_dumps(subject, _task):
     if sizes(subject.images("late")) > sizes(early) / 2:
         raise Failed("the second pre-dump has all pages itself")
     dedup = subject.ours.run("dedup", subject.images("late"), "dedup.log")
-    if dedup.code != 1 or not any("are encrypted: with holes" in line for line in modes.criu_runs.error_lines(dedup.log)):
+    if dedup.code != 1 or not any("are encrypted: files with holes" in line for line in modes.criu_runs.error_lines(dedup.log)):
         raise Failed(f"dedup should leave encrypted images as they are: {dedup.describe()}")
     # The daemon with the key is gone, or has the key of other images, so the next dump must be complete.
     for pid in keepers():

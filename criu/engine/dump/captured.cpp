@@ -28,6 +28,7 @@
 #include "criu/kernel/sched.hpp"
 #include "criu/memory/mappings/mapped_file_dump.hpp"
 #include "criu/task/seccomp.hpp"
+#include "images/fs.hpp"
 #include "images/mm.hpp"
 
 namespace criu::engine {

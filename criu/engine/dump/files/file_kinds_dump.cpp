@@ -11,6 +11,7 @@
 #include "criu/engine/file_kinds.hpp"
 #include "criu/files/file_dump.hpp"
 #include "criu/files/file_kind_dump.hpp"
+#include "criu/files/open_fd.hpp"
 #include "criu/files/refused.hpp"
 #include "criu/files/regular.hpp"
 #include "criu/files/ring_answers.hpp"
