@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -59,7 +60,12 @@ int main(int argc, char* argv[]) {
 
     const std::string program = root + "/lib/programs" + self.substr(name);
     const std::string linker = root + "/lib/run" + self.substr(name);
-    std::vector<std::string> words{linker, "--library-path", root + "/lib", "--argv0"};
+    // Drivers of GPUs may be in folders of $LD_LIBRARY_PATH. The dynamic linker ignores the variable when it gets this
+    // option.
+    std::string folders = root + "/lib";
+    if (const char* const more = std::getenv("LD_LIBRARY_PATH"); more != nullptr && *more != '\0')
+        folders.append(":").append(more);
+    std::vector<std::string> words{linker, "--library-path", folders, "--argv0"};
     if (isScript(program)) {
         // Python finds its modules by its path. -I keeps out modules of the host, which may be of another version.
         const std::string python = root + "/lib/programs/python3";
