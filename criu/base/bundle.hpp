@@ -5,8 +5,9 @@
 
 namespace criu {
 
-/// Returns the folder of the bundle (`make bundle`) from which criu was started; empty for an installed criu. Also
-/// empty if criu has privileges that its user lacks, because the user chooses the path that the kernel reports.
-[[nodiscard]] std::string bundleFolder();
+/// Returns the folder of the bundle (`make bundle`) from which criu was started; empty for an installed criu. The first
+/// call asks the kernel, so it must precede any change of criu's mount namespace. Also empty if criu has privileges
+/// that its user lacks, because a user may make a folder that looks like a bundle.
+[[nodiscard]] const std::string& bundleFolder();
 
 }  // namespace criu

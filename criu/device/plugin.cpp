@@ -249,7 +249,7 @@ PluginDirectory pluginDirectory(const model::Options& options) {
         return {*options.libDir, true};
     if (const char* const named = ::secure_getenv("CRIU_LIBS_DIR"))
         return {named, true};
-    if (const std::string bundle = bundleFolder(); !bundle.empty())
+    if (const std::string& bundle = bundleFolder(); !bundle.empty())
         return {bundle + kBundleDirectory, false};
     return {kDefaultDirectory, false};
 }

@@ -111,7 +111,7 @@ std::string findProgram(const std::string& name) {
     // Searches $PATH last, because its value comes from the caller and may lack the administrators' directories.
     std::string folders(kProgramFolders);
     // Searches the bundle first, because the host's program may lack what criu needs: busybox's ip can't save routes.
-    if (const std::string bundle = bundleFolder(); !bundle.empty())
+    if (const std::string& bundle = bundleFolder(); !bundle.empty())
         folders.insert(0, bundle + "/libexec:");
     if (const char* const path = ::secure_getenv("PATH"))
         folders.append(":").append(path);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Launcher of the programs of a bundle (scripts/packaging/build-bundle). The bundle has a copy of it in bin/ and libexec/
-// for each program. The copy is linked statically, so it runs on hosts with any C library. It executes the bundle's
-// dynamic linker, because the kernel takes a program's own dynamic linker from a fixed path of the host.
+// Launcher of the programs of a bundle (scripts/packaging/build-bundle). The bundle has a copy of it in bin/ and
+// libexec/ for each program. The copy is linked statically, so it runs on hosts with any C library. It executes the
+// bundle's dynamic linker, because the kernel takes a program's own dynamic linker from a fixed path of the host.
 #include <fcntl.h>
 #include <sys/auxv.h>
 #include <unistd.h>
@@ -47,7 +47,8 @@ int main(int argc, char* argv[]) {
     // The kernel gives the privileges to this launcher only. The user could make the dynamic linker load any library
     // if the launcher passed them on.
     if (::getauxval(AT_SECURE) != 0)
-        fail(called, "a program of a bundle can't have a set-user-ID bit or file capabilities; use ambient capabilities");
+        fail(called,
+             "a program of a bundle can't have a set-user-ID bit or file capabilities; use ambient capabilities");
     const std::string self = ownPath();
     const std::size_t name = self.rfind('/');
     const std::size_t folder = name == std::string::npos || name == 0 ? name : self.rfind('/', name - 1);
