@@ -23,6 +23,7 @@ help:
 	@echo "make install                install below PREFIX ($(PREFIX)), with DESTDIR put before it"
 	@echo "make uninstall              remove what was installed from $(BUILD)/"
 	@echo "make deb                    build Debian packages into $(BUILD)/deb (scripts/packages-deb)"
+	@echo "make bundle                 build a folder and an archive that run on any host, into $(BUILD)/bundle (scripts/packages-bundle)"
 	@echo "make bench CRIU_B=PATH      time this criu beside another one, A B A B; times go to $(BUILD)/bench.json, too"
 	@echo "make torture MINUTES=N      kill all of criu at random moments of dumps, and check the trees; SEED=N repeats a run"
 	@echo "make plots                  draw the figures of Documentation/figures; RESULTS=$(BUILD)/bench.json: those times only"
@@ -60,6 +61,9 @@ uninstall:
 
 deb:
 	@scripts/packaging/build-deb $(BUILD) $(JOBS)
+
+bundle: $(BUILD)/CMakeCache.txt
+	@scripts/packaging/build-bundle $(BUILD) $(JOBS)
 
 bench:
 	@test -n "$(CRIU_B)" || { echo "usage: make bench CRIU_B=/path/of/another/criu" >&2; exit 2; }
@@ -99,4 +103,4 @@ man: all
 clean:
 	@rm -rf $(BUILD) $(BUILD)-sanitized $(BUILD)-tidy
 
-.PHONY: all help demo check check-gpu check-vm install uninstall deb bench torture plots fuzz asan tidy format format-check layers man clean
+.PHONY: all help demo check check-gpu check-vm install uninstall deb bundle bench torture plots fuzz asan tidy format format-check layers man clean

@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "criu/base/bundle.hpp"
 #include "criu/base/error.hpp"
 #include "criu/device/plugin_file.hpp"
 #include "criu/device/plugin_host.hpp"
@@ -25,6 +26,7 @@ namespace criu::device {
 namespace {
 
 constexpr const char* kDefaultDirectory = "/usr/lib/criu";
+constexpr const char* kBundleDirectory = "/lib/criu";  // in the folder of a bundle
 
 /// Returns false if the plugin rejects the object (ENOTSUP). Throws Error for other failures.
 bool checkHookResult(int result, const char* hook) {
@@ -247,6 +249,8 @@ PluginDirectory pluginDirectory(const model::Options& options) {
         return {*options.libDir, true};
     if (const char* const named = ::secure_getenv("CRIU_LIBS_DIR"))
         return {named, true};
+    if (const std::string& bundle = bundleFolder(); !bundle.empty())
+        return {bundle + kBundleDirectory, false};
     return {kDefaultDirectory, false};
 }
 

@@ -9,7 +9,8 @@
 
 namespace criu::device {
 
-/// Directory of plugins: the value of --libdir, or else of $CRIU_LIBS_DIR, or else /usr/lib/criu.
+/// Directory of plugins: the value of --libdir, or else of $CRIU_LIBS_DIR, or else lib/criu of the
+/// bundle, or else /usr/lib/criu.
 struct PluginDirectory {
     std::string path;
     bool asked = false;  ///< true if the user named the directory

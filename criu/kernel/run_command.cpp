@@ -14,6 +14,7 @@
 #include <cstdlib>
 
 #include "criu/base/argument_vector.hpp"
+#include "criu/base/bundle.hpp"
 #include "criu/base/error.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/kernel/proc/pidfd.hpp"
@@ -109,6 +110,9 @@ void watch(pid_t pid, const std::string& program, StopRequest& stop) {
 std::string findProgram(const std::string& name) {
     // Searches $PATH last, because its value comes from the caller and may lack the administrators' directories.
     std::string folders(kProgramFolders);
+    // Searches the bundle first, because the host's program may lack what criu needs: busybox's ip can't save routes.
+    if (const std::string& bundle = bundleFolder(); !bundle.empty())
+        folders.insert(0, bundle + "/libexec:");
     if (const char* const path = ::secure_getenv("PATH"))
         folders.append(":").append(path);
     for (std::size_t at = 0; at < folders.size();) {

@@ -11,8 +11,8 @@
 /// calling thread.
 namespace criu::kernel {
 
-/// Returns the absolute path of a program; empty if no folder has it. Searches the usual folders of administrators and
-/// $PATH.
+/// Returns the absolute path of a program; empty if no folder has it. Searches libexec of the
+/// bundle, the usual folders of administrators and $PATH.
 [[nodiscard]] std::string findProgram(const std::string& name);
 
 /// Runs a program, writes `input` to its standard input, and returns its output. If the program fails, throws Error
