@@ -23,4 +23,9 @@ struct WaitLimit {
     return waitReady(fd, events, limit.stop, limit.duration);
 }
 
+/// Waits for a time. Throws Error when `stop` is requested.
+inline void pauseFor(std::chrono::milliseconds time, StopRequest& stop) {
+    (void)waitReady(-1, 0, stop, time);  // poll(2) ignores the descriptor -1
+}
+
 }  // namespace criu

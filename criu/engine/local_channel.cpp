@@ -118,7 +118,7 @@ std::optional<UniqueFd> connectIn(int directory, const WaitLimit& limit) {
             failErrno("connect to the daemon");
         if (limit.duration && std::chrono::steady_clock::now() - begin >= *limit.duration)
             failWith(ETIMEDOUT, "the daemon accepts no connection");
-        (void)waitReady(-1, 0, limit.stop, kPause);
+        pauseFor(kPause, limit.stop);
     }
     sys(::fcntl(socket.get(), F_SETFL, 0), "have the connection wait");
     return socket;

@@ -34,28 +34,73 @@ void write(const ImageDir& workDir, ImageKind kind, const StatsEntry& entry) {
     writer.finish();
 }
 
+/// Text of --display-stats.
 class Table {
 public:
     explicit Table(std::string_view title) { fmt::format_to(std::back_inserter(text_), "{}:\n", title); }
 
-    Table& time(std::string_view what, microseconds value) {
-        return row(what, fmt::format("{}.{:06} s", value.count() / 1000000, value.count() % 1000000));
+    void time(std::string_view, std::string_view what, microseconds value) {
+        row(what, fmt::format("{}.{:06} s", value.count() / 1000000, value.count() % 1000000));
     }
-    Table& pages(std::string_view what, std::uint64_t count) {
-        return row(what, fmt::format("{} ({:#x})", count, count));
+    void pages(std::string_view, std::string_view what, std::uint64_t count) {
+        row(what, fmt::format("{} ({:#x})", count, count));
     }
-    Table& bytes(std::string_view what, std::uint64_t count) {
-        return row(what, fmt::format("{:.1f} MiB", static_cast<double>(count) / (1U << 20)));
+    void bytes(std::string_view, std::string_view what, std::uint64_t count) {
+        row(what, fmt::format("{:.1f} MiB", static_cast<double>(count) / (1U << 20)));
     }
     [[nodiscard]] std::string take() { return std::move(text_); }
 
 private:
-    Table& row(std::string_view what, std::string_view value) {
+    void row(std::string_view what, std::string_view value) {
         fmt::format_to(std::back_inserter(text_), "  {:<36} {}\n", what, value);
-        return *this;
     }
     std::string text_;
 };
+
+/// JSON document of --display-stats --json.
+class Document {
+public:
+    explicit Document(std::string_view command) { out_.beginObject().add("command", command); }
+
+    void time(std::string_view key, std::string_view, microseconds value) {
+        out_.add(key, std::int64_t{value.count()});
+    }
+    void pages(std::string_view key, std::string_view, std::uint64_t count) { out_.add(key, count); }
+    void bytes(std::string_view key, std::string_view, std::uint64_t count) { out_.add(key, count); }
+    [[nodiscard]] std::string take() { return out_.end().take(); }
+
+private:
+    JsonWriter out_;
+};
+
+/// Adds all values to a Table or a Document, each with the field name of the image and a description.
+template <class Output>
+std::string fill(Output out, const DumpStatistics& statistics) {
+    out.time("freezing_time", "Freezing the tree", statistics.freezing);
+    out.time("frozen_time", "Tree frozen", statistics.frozen);
+    out.time("memdump_time", "Moving memory", statistics.memoryDump);
+    out.time("memwrite_time", "Writing memory", statistics.memoryWrite);
+    out.pages("pages_scanned", "Pages scanned", statistics.pagesScanned);
+    out.pages("pages_skipped_parent", "Pages kept in previous images", statistics.pagesSkippedParent);
+    out.pages("pages_written", "Pages written", statistics.pagesWritten);
+    out.pages("pages_lazy", "Pages left for later", statistics.pagesLazy);
+    out.pages("shpages_scanned", "Shared pages scanned", statistics.sharedPagesScanned);
+    out.pages("shpages_skipped_parent", "Shared pages kept in previous images", statistics.sharedPagesSkippedParent);
+    out.pages("shpages_written", "Shared pages written", statistics.sharedPagesWritten);
+    out.bytes("buffer_bytes", "Page buffers", statistics.bufferBytes);
+    return out.take();
+}
+
+template <class Output>
+std::string fill(Output out, const RestoreStatistics& statistics) {
+    out.time("forking_time", "Forking", statistics.forking);
+    out.time("restore_time", "Whole restore", statistics.restore);
+    out.pages("pages_compared", "Pages compared", statistics.pagesCompared);
+    out.pages("pages_skipped_cow", "Pages left shared", statistics.pagesSkippedCow);
+    out.pages("pages_restored", "Pages restored", statistics.pagesRestored);
+    out.bytes("buffer_bytes", "Page buffers", statistics.bufferBytes);
+    return out.take();
+}
 
 template <class Statistics>
 void report(const Statistics& statistics, const model::Options& options, const model::Client& client,
@@ -111,65 +156,19 @@ void writeStatistics(const ImageDir& workDir, const RestoreStatistics& statistic
 }
 
 std::string statisticsJson(const DumpStatistics& statistics) {
-    return JsonWriter()
-        .beginObject()
-        .add("command", "dump")
-        .add("freezing_time", std::int64_t{statistics.freezing.count()})
-        .add("frozen_time", std::int64_t{statistics.frozen.count()})
-        .add("memdump_time", std::int64_t{statistics.memoryDump.count()})
-        .add("memwrite_time", std::int64_t{statistics.memoryWrite.count()})
-        .add("pages_scanned", statistics.pagesScanned)
-        .add("pages_skipped_parent", statistics.pagesSkippedParent)
-        .add("pages_written", statistics.pagesWritten)
-        .add("pages_lazy", statistics.pagesLazy)
-        .add("shpages_scanned", statistics.sharedPagesScanned)
-        .add("shpages_skipped_parent", statistics.sharedPagesSkippedParent)
-        .add("shpages_written", statistics.sharedPagesWritten)
-        .add("buffer_bytes", statistics.bufferBytes)
-        .end()
-        .take();
+    return fill(Document("dump"), statistics);
 }
 
 std::string statisticsJson(const RestoreStatistics& statistics) {
-    return JsonWriter()
-        .beginObject()
-        .add("command", "restore")
-        .add("forking_time", std::int64_t{statistics.forking.count()})
-        .add("restore_time", std::int64_t{statistics.restore.count()})
-        .add("pages_compared", statistics.pagesCompared)
-        .add("pages_skipped_cow", statistics.pagesSkippedCow)
-        .add("pages_restored", statistics.pagesRestored)
-        .add("buffer_bytes", statistics.bufferBytes)
-        .end()
-        .take();
+    return fill(Document("restore"), statistics);
 }
 
 std::string describeStatistics(const DumpStatistics& statistics) {
-    return Table("Dump statistics")
-        .time("Freezing the tree", statistics.freezing)
-        .time("Tree frozen", statistics.frozen)
-        .time("Moving memory", statistics.memoryDump)
-        .time("Writing memory", statistics.memoryWrite)
-        .pages("Pages scanned", statistics.pagesScanned)
-        .pages("Pages kept in previous images", statistics.pagesSkippedParent)
-        .pages("Pages written", statistics.pagesWritten)
-        .pages("Pages left for later", statistics.pagesLazy)
-        .pages("Shared pages scanned", statistics.sharedPagesScanned)
-        .pages("Shared pages kept in previous images", statistics.sharedPagesSkippedParent)
-        .pages("Shared pages written", statistics.sharedPagesWritten)
-        .bytes("Page buffers", statistics.bufferBytes)
-        .take();
+    return fill(Table("Dump statistics"), statistics);
 }
 
 std::string describeStatistics(const RestoreStatistics& statistics) {
-    return Table("Restore statistics")
-        .time("Forking", statistics.forking)
-        .time("Whole restore", statistics.restore)
-        .pages("Pages compared", statistics.pagesCompared)
-        .pages("Pages left shared", statistics.pagesSkippedCow)
-        .pages("Pages restored", statistics.pagesRestored)
-        .bytes("Page buffers", statistics.bufferBytes)
-        .take();
+    return fill(Table("Restore statistics"), statistics);
 }
 
 void reportStatistics(const DumpStatistics& statistics, const model::Options& options, const model::Client& client,

@@ -72,8 +72,8 @@ public:
     /// is new.
     virtual FileId addInFlight(UniqueFd fd) = 0;
     /// Returns the signal owner of an open file description (F_GETOWN_EX, F_GETSIG, F_GETOWNER_UIDS) as an image
-    /// message.
-    virtual FownEntry* owner(const OpenFd& file) = 0;
+    /// message with ids and pids of the tree (fown.cpp). Throws Error if the process doesn't see the owner.
+    FownEntry* owner(const OpenFd& file);
     /// Returns the first descriptor of each open file description of an inode. The result is complete in
     /// FileKindDump::finish().
     [[nodiscard]] virtual std::vector<SeenFd> seen(dev_t device, ino_t inode) const = 0;

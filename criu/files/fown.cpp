@@ -9,6 +9,8 @@
 #include <optional>
 
 #include "criu/base/error.hpp"
+#include "criu/files/file_dump.hpp"
+#include "criu/files/open_fd.hpp"
 #include "criu/kernel/fsuid_scope.hpp"
 #include "images/fown.hpp"
 
@@ -52,6 +54,15 @@ void translateOwner(FownEntry& owner, const model::IdMap& ids, const model::Tree
     owner.pid = static_cast<std::uint32_t>(pid.value);
     owner.uid = ids.innerUid(owner.uid);
     owner.euid = ids.innerUid(owner.euid);
+}
+
+FownEntry* FileDump::owner(const OpenFd& file) {
+    FownEntry* const owner = readOwner(file.copy.get(), arena());
+    translateOwner(*owner, ids(), pids());
+    if (owner->pid != 0 && !pids().sees(file.pid, TreePid(static_cast<pid_t>(owner->pid))))
+        fail("the signal owner of {} isn't in the pid namespace of the process, which can't be dumped yet",
+             file.describe());
+    return owner;
 }
 
 void restoreSignal(int fd, const FownEntry& owner) {

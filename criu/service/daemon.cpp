@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -107,13 +108,26 @@ public:
             if (worker == 0)
                 return work(std::move(*client), logged);
             if (worker > 0)
-                clients_.add(kernel::PidFd(worker), user);
+                addServed(worker, user, logged);
             else if (logged)
                 with_.log.error("a client can't be served: no process for it: {}", ::strerror(errno));
         }
     }
 
 private:
+    /// Adds a new child to the table. Kills the child if criu has no descriptor left for it, because the limits then
+    /// wouldn't apply to it.
+    void addServed(pid_t worker, uid_t user, bool logged) {
+        try {
+            clients_.add(kernel::PidFd(worker), user);
+        } catch (const Error& error) {
+            ::kill(worker, SIGKILL);
+            ::waitpid(worker, nullptr, 0);
+            if (logged)
+                with_.log.error("a client can't be served: {}", error.what());
+        }
+    }
+
     void begin(const model::Options& options) {
         UniqueFd ready = options.detached ? daemonize() : UniqueFd();
         engine::ActionScripts scripts(options.actionScripts, with_.stop, with_.log);

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "criu/base/json.hpp"
+#include "criu/base/refusals.hpp"
 
 namespace criu::engine {
 namespace {
@@ -63,26 +64,20 @@ bool wanted(const FeatureProbe& feature, const model::Options& options) {
     return false;
 }
 
-/// Reason why a feature is missing, and what the user can do; all texts may be empty.
-struct Lack {
-    std::string text;  ///< reason and remedy in one line
-    std::string reason;
-    std::string remedy;
-};
-
-/// Returns nothing if the system has the feature.
-std::optional<Lack> lackOf(const FeatureProbe& feature) {
+/// Returns why the system lacks the feature; the texts may be empty. Returns nothing if the system has the feature.
+std::optional<Refusal> lackOf(const FeatureProbe& feature) {
     try {
-        return feature.supported() ? std::nullopt : std::optional<Lack>(Lack{});
-    } catch (const Error& error) {
-        return Lack{error.what(), error.reason(), error.hint()};
+        return feature.supported() ? std::nullopt : std::optional<Refusal>(Refusal{});
+    } catch (const Error&) {
+        return Refusal::current();
     }
 }
 
-std::string answer(std::string_view name, const std::optional<Lack>& lack) {
+std::string answer(std::string_view name, const std::optional<Refusal>& lack) {
     if (!lack)
         return fmt::format("{} is supported\n", name);
-    return fmt::format("{} is not supported\n{}", name, lack->text.empty() ? "" : fmt::format("  {}\n", lack->text));
+    return fmt::format("{} is not supported\n{}", name,
+                       lack->reason.empty() ? "" : fmt::format("  {}\n", lack->text()));
 }
 
 std::string_view categoryName(FeatureCategory category) noexcept {
@@ -99,15 +94,15 @@ std::string_view categoryName(FeatureCategory category) noexcept {
     return "";
 }
 
-void addLack(JsonWriter& out, const std::optional<Lack>& lack) {
+void addLack(JsonWriter& out, const std::optional<Refusal>& lack) {
     out.add("supported", !lack);
     if (lack)
-        out.addOrNull("reason", lack->reason).addOrNull("remedy", lack->remedy);
+        lack->addTo(out);
 }
 
 /// Adds a feature to a list of the document. Returns true if the system has the feature.
 bool addFeature(JsonWriter& out, const FeatureProbe& feature) {
-    const std::optional<Lack> lack = lackOf(feature);
+    const std::optional<Refusal> lack = lackOf(feature);
     out.beginObject().add("name", feature.name).add("purpose", feature.purpose);
     out.add("category", categoryName(feature.category));
     addLack(out, lack);
@@ -117,11 +112,11 @@ bool addFeature(JsonWriter& out, const FeatureProbe& feature) {
 
 /// Adds a requirement of all dumps and restores. Returns true if the system meets it.
 bool addBasic(JsonWriter& out, const BasicCheck& basic) {
-    std::optional<Lack> lack;
+    std::optional<Refusal> lack;
     try {
         basic.test();
-    } catch (const Error& error) {
-        lack = Lack{error.what(), error.reason(), error.hint()};
+    } catch (const Error&) {
+        lack = Refusal::current();
     }
     out.beginObject().add("name", basic.what);
     addLack(out, lack);
@@ -190,8 +185,8 @@ int listAll(std::span<const FeatureProbe> features, std::string& output) {
         const auto lack = lackOf(feature);
         output +=
             fmt::format("{:<{}}  {:<9}  {}\n", feature.name, width, lack ? "missing" : "supported", feature.purpose);
-        if (lack && !lack->text.empty())
-            output += fmt::format("{:<{}}    {}\n", "", width, lack->text);
+        if (lack && !lack->reason.empty())
+            output += fmt::format("{:<{}}    {}\n", "", width, lack->text());
     }
     return 0;
 }

@@ -10,6 +10,7 @@
 #include "criu/base/json.hpp"
 #include "criu/base/log.hpp"
 #include "criu/base/printable.hpp"
+#include "criu/base/refusals.hpp"
 #include "criu/engine/engine.hpp"
 #include "criu/engine/mapping_room.hpp"
 #include "criu/engine/pid_room.hpp"
@@ -30,11 +31,6 @@ namespace {
 /// Obstacles to a restore, and remarks.
 class Findings {
 public:
-    struct Obstacle {
-        std::string reason;
-        std::string remedy;  ///< empty if none is known
-    };
-
     void add(std::string reason, std::string remedy) { obstacles_.push_back({std::move(reason), std::move(remedy)}); }
     void remark(std::string_view text) { remarks_.emplace_back(text); }
     /// Runs `attempt` and adds its failure as an obstacle. Returns true if it succeeded.
@@ -42,12 +38,10 @@ public:
         try {
             attempt();
             return true;
-        } catch (const compel::Error& error) {
-            add(error.reason(), error.hint());
-        } catch (const std::exception& error) {
-            add(error.what(), {});
+        } catch (const std::exception&) {
+            obstacles_.push_back(Refusal::current());
+            return false;
         }
-        return false;
     }
     [[nodiscard]] std::size_t count() const noexcept { return obstacles_.size(); }
     /// Returns the report with one line for each obstacle and remark.
@@ -56,16 +50,15 @@ public:
     [[nodiscard]] std::string json() const;
 
 private:
-    std::vector<Obstacle> obstacles_;
+    std::vector<Refusal> obstacles_;
     std::vector<std::string> remarks_;
 };
 
 std::string Findings::text() const {
     std::string out;
     const auto to = std::back_inserter(out);
-    for (const auto& [reason, remedy] : obstacles_)
-        fmt::format_to(to, "In the way: {}\n",
-                       printable(remedy.empty() ? reason : fmt::format("{} ({})", reason, remedy)));
+    for (const Refusal& each : obstacles_)
+        fmt::format_to(to, "In the way: {}\n", printable(each.text()));
     for (const std::string& remark : remarks_)
         fmt::format_to(to, "{}\n", printable(remark));
     if (obstacles_.empty())
@@ -75,10 +68,9 @@ std::string Findings::text() const {
 
 std::string Findings::json() const {
     JsonWriter out;
-    out.beginObject().add("command", "explain").add("possible", obstacles_.empty()).beginList("obstacles");
-    for (const auto& [reason, remedy] : obstacles_)
-        out.beginObject().add("reason", reason).addOrNull("remedy", remedy).end();
-    out.end().beginList("remarks");
+    out.beginObject().add("command", "explain").add("possible", obstacles_.empty());
+    addList(out, "obstacles", obstacles_);
+    out.beginList("remarks");
     for (const std::string& remark : remarks_)
         out.add("", remark);
     return out.end().end().take();

@@ -87,7 +87,7 @@ SharedPagesLink connectToSharedPages(const RestoreImages& images, const ImageDir
             }
         }
         constexpr std::chrono::milliseconds kPause{20};
-        (void)waitReady(-1, 0, stop, kPause);
+        pauseFor(kPause, stop);
     }
     fail("it ends again and again: its messages are in the log of the restore that has started it");
 }

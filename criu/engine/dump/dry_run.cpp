@@ -101,13 +101,11 @@ void examine(FrozenPhase& frozen, const GuardedFiles& guardedFiles) {
     refusals.attempt([&] { const CapturedPhase captured(*examined); });
 }
 
-std::string dryRunText(HostPid root, const std::vector<Refusals::Refusal>& refusals,
-                       const std::vector<std::string>& warnings) {
+std::string dryRunText(HostPid root, const std::vector<Refusal>& refusals, const std::vector<std::string>& warnings) {
     std::string out;
     const auto to = std::back_inserter(out);
-    for (const auto& [reason, remedy] : refusals)
-        fmt::format_to(to, "Refused: {}{}\n", printable(reason),
-                       remedy.empty() ? "" : fmt::format(" ({})", printable(remedy)));
+    for (const Refusal& each : refusals)
+        fmt::format_to(to, "Refused: {}\n", printable(each.text()));
     for (const std::string& warning : warnings)
         fmt::format_to(to, "Warning: {}\n", warning);
     if (refusals.empty())
@@ -118,14 +116,11 @@ std::string dryRunText(HostPid root, const std::vector<Refusals::Refusal>& refus
     return out;
 }
 
-std::string dryRunJson(HostPid root, const std::vector<Refusals::Refusal>& refusals,
-                       const std::vector<std::string>& warnings) {
+std::string dryRunJson(HostPid root, const std::vector<Refusal>& refusals, const std::vector<std::string>& warnings) {
     JsonWriter out;
     out.beginObject().add("command", "dump").add("tree", std::int64_t{root.value}).add("possible", refusals.empty());
-    out.beginList("refusals");
-    for (const auto& [reason, remedy] : refusals)
-        out.beginObject().add("reason", reason).addOrNull("remedy", remedy).end();
-    out.end().beginList("warnings");
+    addList(out, "refusals", refusals);
+    out.beginList("warnings");
     for (const std::string& warning : warnings)
         out.add("", warning);
     return out.end().end().take();
@@ -145,7 +140,7 @@ int dryRun(Run& run, Guardian& guardian) {
             return 0;
         });
     });
-    const std::vector<Refusals::Refusal>& refusals = run.refusals.all();
+    const std::vector<Refusal>& refusals = run.refusals.all();
     const std::vector<std::string> warnings = run.log.keptWarnings();
     const auto report = (run.options.json ? dryRunJson : dryRunText)(*run.options.tree, refusals, warnings);
     ::dprintf(STDOUT_FILENO, "%s", report.c_str());

@@ -3,7 +3,6 @@
 
 #include <sys/sysinfo.h>
 
-#include <limits>
 #include <string_view>
 
 #include "criu/base/error.hpp"
@@ -48,13 +47,9 @@ void requireCountsAllowed(const RestoreImages& content, const model::Options& op
 }
 
 void requireMemoryAllowed(const RestoreImages& content, std::uint64_t shared, const model::Options& options) {
-    constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
     std::uint64_t bytes = shared;
     for (const auto& [pid, pages] : content.pages)
-        pages->forEach(0, pages->end(), [&bytes](const memory::PageJob& job) {
-            if (job.state != memory::PageJob::State::Absent)
-                bytes = job.bytes > kMost - bytes ? kMost : bytes + job.bytes;
-        });
+        pages->addPresentBytes(bytes);
     requireAllowed(bytes, options.maxMemory ? *options.maxMemory : defaultMemory(), "bytes of memory", "max-memory");
 }
 

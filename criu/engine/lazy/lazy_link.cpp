@@ -72,7 +72,7 @@ LazyLink LazyLink::connect(StopRequest& stop) {
     int code = 0;
     while ((code = connectTo(socket)) != 0) {
         if ((code == ECONNREFUSED || code == EAGAIN) && --attempts > 0) {
-            (void)waitReady(-1, 0, stop, kPause);
+            pauseFor(kPause, stop);
             continue;
         }
         Error error(code, fmt::format("connect to {} in the work directory", kName));

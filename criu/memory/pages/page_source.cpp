@@ -2,6 +2,7 @@
 #include "criu/memory/pages/page_source.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "criu/base/error.hpp"
 
@@ -104,6 +105,13 @@ bool PageSource::covers(std::uint64_t start, std::uint64_t end) const noexcept {
 std::uint64_t PageSource::end() const noexcept {
     const auto ranges = layers_.front()->ranges();
     return ranges.empty() ? 0 : ranges.back().end();
+}
+
+void PageSource::addPresentBytes(std::uint64_t& bytes) const {
+    forEach(0, end(), [&bytes](const PageJob& job) {
+        if (job.state != PageJob::State::Absent)
+            bytes += std::min(job.bytes, std::numeric_limits<std::uint64_t>::max() - bytes);
+    });
 }
 
 PageSource PageSources::openRequired(const MemoryObject& object) const {

@@ -90,6 +90,9 @@ public:
     /// Returns the end address of the last page that the pagemap lists, or 0 if it lists none.
     [[nodiscard]] std::uint64_t end() const noexcept;
 
+    /// Adds the size of all pages that aren't absent to `bytes`. A sum above the largest number becomes that number.
+    void addPresentBytes(std::uint64_t& bytes) const;
+
     [[nodiscard]] std::span<const std::unique_ptr<const PageLayer>> layers() const noexcept { return layers_; }
 
 private:

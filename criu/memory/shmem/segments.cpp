@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "criu/base/error.hpp"
 #include "criu/base/machine.hpp"
@@ -125,10 +124,7 @@ std::uint64_t Segments::contentBytes() const {
     for (const auto* const segments : {&byShmid_, &byInode_})
         for (const auto& [id, segment] : *segments)
             if (segment.content)
-                segment.content->forEach(0, segment.content->end(), [&bytes](const PageJob& job) {
-                    if (job.state != PageJob::State::Absent)
-                        bytes += std::min(job.bytes, std::numeric_limits<std::uint64_t>::max() - bytes);
-                });
+                segment.content->addPresentBytes(bytes);
     return bytes;
 }
 

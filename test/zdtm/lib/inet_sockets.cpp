@@ -181,4 +181,17 @@ ssize_t Stream::receive(int fd, std::size_t most) {
     return got;
 }
 
+void drain(const Connection& connection, Stream& received, std::uint64_t end, const char* what,
+           const std::function<void()>& between) {
+    constexpr std::size_t kMost = 1 << 20;
+    while (received.at() < end) {
+        between();
+        pollfd wait{connection.server, POLLIN, 0};
+        CHECK(poll(&wait, 1, kPatience) == 1, "%s stands still at %llu of %llu: sender %s, receiver %s", what,
+              static_cast<unsigned long long>(received.at()), static_cast<unsigned long long>(end),
+              tcp_condition(connection.client).c_str(), tcp_condition(connection.server).c_str());
+        CHECK(received.receive(connection.server, kMost) > 0, "%s: %s", what, strerror(errno));
+    }
+}
+
 }  // namespace zdtm

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace zdtm {
@@ -77,5 +78,11 @@ private:
     std::uint64_t seed_;
     std::uint64_t at_ = 0;
 };
+
+// Receives from `connection.server` until `received` has come to `end`. Fails if the connection stands still. Calls
+// `between` before each receive.
+void drain(
+    const Connection& connection, Stream& received, std::uint64_t end, const char* what,
+    const std::function<void()>& between = [] {});
 
 }  // namespace zdtm

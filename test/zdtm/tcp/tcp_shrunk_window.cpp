@@ -3,11 +3,9 @@
 // zdtm: dump-options --tcp-established
 // zdtm: restore-options --tcp-established
 #include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include "inet_sockets.hpp"
-#include "patience.hpp"
 #include "zdtm.hpp"
 
 namespace {
@@ -78,13 +76,7 @@ Shrunk shrunk(int family, std::uint64_t seed) {
 }
 
 void check_drains(Shrunk& one, const char* what) {
-    while (one.received.at() < one.sent.at()) {
-        pollfd wait{one.pair.server, POLLIN, 0};
-        CHECK(poll(&wait, 1, zdtm::kPatience) == 1, "%s stands still at %llu of %llu: sender %s, receiver %s", what,
-              static_cast<unsigned long long>(one.received.at()), static_cast<unsigned long long>(one.sent.at()),
-              zdtm::tcp_condition(one.pair.client).c_str(), zdtm::tcp_condition(one.pair.server).c_str());
-        CHECK(one.received.receive(one.pair.server, kMost) > 0, "%s: %s", what, strerror(errno));
-    }
+    zdtm::drain(one.pair, one.received, one.sent.at(), what);
     zdtm::check_flows(one.pair.server, one.pair.client, what);
 }
 }  // namespace

@@ -4,11 +4,9 @@
 // zdtm: dump-options --tcp-established
 // zdtm: restore-options --tcp-established
 #include <fcntl.h>
-#include <poll.h>
 #include <time.h>
 
 #include "inet_sockets.hpp"
-#include "patience.hpp"
 #include "zdtm.hpp"
 
 namespace {
@@ -43,17 +41,12 @@ Full full(int family, std::uint64_t seed) {
 
 void check_drains(Full& one, const char* what) {
     const double start = seconds();
-    while (one.received.at() < one.sent.at()) {
-        pollfd wait{one.pair.server, POLLIN, 0};
-        CHECK(poll(&wait, 1, zdtm::kPatience) == 1, "%s stands still at %llu of %llu: sender %s, receiver %s", what,
-              static_cast<unsigned long long>(one.received.at()), static_cast<unsigned long long>(one.sent.at()),
-              zdtm::tcp_condition(one.pair.client).c_str(), zdtm::tcp_condition(one.pair.server).c_str());
-        CHECK(one.received.receive(one.pair.server, kMost) > 0, "%s: %s", what, strerror(errno));
-        // Window probes alone transfer only a few kilobytes a second.
+    // Window probes alone transfer only a few kilobytes a second.
+    zdtm::drain(one.pair, one.received, one.sent.at(), what, [&] {
         CHECK(seconds() - start < 30, "%s crawls: %llu of %llu, sender %s", what,
               static_cast<unsigned long long>(one.received.at()), static_cast<unsigned long long>(one.sent.at()),
               zdtm::tcp_condition(one.pair.client).c_str());
-    }
+    });
 }
 }  // namespace
 

@@ -303,10 +303,6 @@ FileId FileCollector::addPathEntry(const files::OpenFd& file, std::uint32_t flag
     return id;
 }
 
-FownEntry* FileCollector::owner(const files::OpenFd& file) {
-    return dumpOwner(file, *this);
-}
-
 std::vector<files::SeenFd> FileCollector::seen(dev_t device, ino_t inode) const {
     std::vector<files::SeenFd> found;
     for (auto at = known_.lower_bound(Key{device, inode, 0, {}}); at != known_.end(); ++at) {

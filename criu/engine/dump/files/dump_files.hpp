@@ -91,7 +91,6 @@ public:
     void addLater(const FileEntry& entry) override { addedLater_.insert(&entry); }
     FileId addPath(const files::OpenFd& file, std::uint32_t flags) override;
     FileId addInFlight(UniqueFd fd) override;
-    FownEntry* owner(const files::OpenFd& file) override;
     [[nodiscard]] std::vector<files::SeenFd> seen(dev_t device, ino_t inode) const override;
     [[nodiscard]] const model::IdMap& ids() const override;
     [[nodiscard]] const model::TreePids& pids() const override { return pids_; }

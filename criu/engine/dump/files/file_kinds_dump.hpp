@@ -6,7 +6,6 @@
 
 #include "criu/files/file_kind.fwd.hpp"
 #include "images/fdinfo.fwd.hpp"
-#include "images/fown.fwd.hpp"
 #include "images/regfile.fwd.hpp"
 
 namespace criu {
@@ -37,10 +36,6 @@ class NetworksDump;
 namespace criu::engine {
 
 class FrozenTree;
-
-/// Returns the signal owner of a file as an image message, with ids and pids of the tree. Throws Error if the process
-/// doesn't see the owner.
-[[nodiscard]] FownEntry* dumpOwner(const files::OpenFd& file, files::FileDump& dump);
 
 /// Dump halves of all fd kinds. Runs each half in the network namespace of the file.
 class FileKindsDump {
