@@ -18,6 +18,7 @@ using options::Support;
 
 constexpr std::size_t kTextColumn = 34;
 constexpr std::size_t kWidth = 100;
+constexpr char kFieldSeparator = '\x1f';  ///< unit separator of ASCII; help texts don't contain it
 
 /// Returns for example "-D, --images-dir DIR".
 std::string heading(const OptionRow& row) {
@@ -102,6 +103,26 @@ std::string helpText(std::optional<options::Command> command) {
         appendEntry(out, heading(row), row.help, row.support);
     }
     out += "\nOptions may also stand, without dashes, in /etc/criu/default.conf and $HOME/.criu/default.conf.\n";
+    return out;
+}
+
+std::string optionList(std::optional<options::Command> command) {
+    std::string out;
+    if (!command) {
+        for (const CommandRow& row : options::commandTable())
+            fmt::format_to(std::back_inserter(out), "{}\n", row.name);
+        return out;
+    }
+    for (const OptionRow& row : options::optionTable()) {
+        if (row.support == Support::Removed || !row.commands.contains(*command))
+            continue;
+        fmt::format_to(std::back_inserter(out), "{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}\n", kFieldSeparator, row.name,
+                       row.letter != 0 ? std::string(1, row.letter) : "", row.noForm == NoForm::Present ? "no" : "",
+                       row.argument == Argument::None       ? ""
+                       : row.argument == Argument::Required ? "apart"
+                                                            : "attached",
+                       row.placeholder, row.help);
+    }
     return out;
 }
 

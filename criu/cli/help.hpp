@@ -12,4 +12,9 @@ namespace criu::cli {
 /// command.
 std::string helpText(std::optional<options::Command> command);
 
+/// Returns the text of --list-options, which shell completions read. Without `command`, each line is the name of a
+/// command. With it, each line describes an option: name, letter, "no" if --no-NAME exists, place of the argument
+/// ("apart", "attached" or nothing), name of the argument, help. The byte 0x1f separates these fields.
+std::string optionList(std::optional<options::Command> command);
+
 }  // namespace criu::cli

@@ -115,7 +115,18 @@ int serveRequests(const options::Invocation& invocation, Log& log, StopRequest& 
     return status;
 }
 
+/// Returns the command that the words begin with, or nullopt if there are no words.
+std::optional<options::Command> commandToDescribe(std::vector<std::string> words) {
+    return words.empty() ? std::nullopt : std::optional(options::takeCommand(words));
+}
+
 int run(std::vector<std::string> words, Log& log) {
+    // Shell completions ask for this list. It is no option, because no other way to pass options has a use for it.
+    if (!words.empty() && words.back() == "--list-options") {
+        words.pop_back();
+        print(cli::optionList(commandToDescribe(std::move(words))));
+        return 0;
+    }
     cli::Arguments arguments = cli::readArguments(words);
 
     // Checks for --help and --version before criu reads configuration files, so that errors in these files don't
@@ -123,10 +134,7 @@ int run(std::vector<std::string> words, Log& log) {
     model::Options asked;
     options::applySettings(arguments.settings, asked);
     if (asked.helpWanted) {
-        std::optional<options::Command> command;
-        if (!arguments.words.empty())
-            command = options::takeCommand(arguments.words);
-        print(cli::helpText(command));
+        print(cli::helpText(commandToDescribe(arguments.words)));
         return 0;
     }
     if (asked.versionWanted) {

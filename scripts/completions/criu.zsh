@@ -2,47 +2,53 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Completion for zsh. It gets commands, options and values from criu itself, so they fit the installed version.
 
-# Prints specifications for _arguments of the options of a help text ($1), one per line.
+# Sets REPLY to the completion of an option's argument ($1: name of the argument, $2: of the option).
+_criu_action() {
+    local word list=""
+    REPLY=" "
+    case $1 in
+        DIR) REPLY="_files -/" ;;
+        FILE|PROGRAM) REPLY="_files" ;;
+        PID) REPLY="_criu_pids" ;;
+        NAME) [[ $2 == feature ]] && REPLY="_criu_features" ;;
+        *"|"*|net)
+            for word in ${(s:|:)1}; do
+                case $word in
+                    *:*) list+=" ${word%%:*}\\:" ;;
+                    *[A-Z]*) ;;
+                    *) list+=" $word" ;;
+                esac
+            done
+            REPLY="(${list# })" ;;
+    esac
+}
+
+# Prints specifications for _arguments of the options of a command, one per line.
 _criu_specs() {
-    print -r -- "$1" | awk '
-        function action(argument,   words, count, i, list) {
-            if (argument == "DIR") return "_files -/"
-            if (argument == "FILE" || argument == "PROGRAM") return "_files"
-            if (argument == "PID") return "_criu_pids"
-            if (argument == "NAME" && name == "feature") return "_criu_features"
-            if (argument !~ /\|/ && argument != "net") return " "
-            count = split(argument, words, "|")
-            for (i = 1; i <= count; i++) {
-                if (words[i] ~ /:/) { sub(/:.*/, "\\:", words[i]); list = list " " words[i] }
-                else if (words[i] !~ /[A-Z]/) list = list " " words[i]
-            }
-            return "(" substr(list, 2) ")"
-        }
-        function flush(   star, suffix) {
-            if (name == "") return
-            gsub(/\[/, "(", text); gsub(/\]/, ")", text); gsub(/:/, "\\:", text); sub(/^ +/, "", text); gsub(/ +/, " ", text)
-            star = text ~ /may be repeated/ ? "*" : ""
-            shown = argument; gsub(/:/, "\\:", shown)
-            suffix = "[" text "]" (link == "" ? "" : (link == "=" ? "::" : ":") shown ":" action(argument))
-            print star "--" name (link == "=" ? "=-" : link == " " ? "=" : "") suffix
-            if (no) print "--no-" name "[not\\: " text "]"
-            if (letter) print star "-" letter (link == "=" ? "-" : link == " " ? "+" : "") suffix
-        }
-        /^  (-.,|   ) --/ {
-            flush()
-            letter = substr($0, 3, 1) == "-" ? substr($0, 4, 1) : ""
-            head = substr($0, 9); text = ""
-            if (at = index(head, "  ")) { text = substr(head, at); head = substr(head, 1, at - 1) }
-            no = sub(/^\[no-\]/, "", head)
-            link = argument = ""
-            if (at = index(head, "[=")) { link = "="; argument = substr(head, at + 2, length(head) - at - 2); head = substr(head, 1, at - 1) }
-            else if (at = index(head, " ")) { link = " "; argument = substr(head, at + 1); head = substr(head, 1, at - 1) }
-            name = head
-            next
-        }
-        /^                                  / { text = text " " $0; next }
-        { flush(); name = "" }
-        END { flush() }'
+    local name letter no link argument text star suffix REPLY
+    while IFS=$'\x1f' read -r name letter no link argument text; do
+        text=${${${text//\[/(}//\]/)}//:/\\:}
+        star=""
+        [[ $text == *"may be repeated"* ]] && star="*"
+        suffix="[$text]"
+        _criu_action "$argument" $name
+        case $link in
+            attached) suffix+="::${argument//:/\\:}:$REPLY" ;;
+            apart) suffix+=":${argument//:/\\:}:$REPLY" ;;
+        esac
+        case $link in
+            attached) print -r -- "$star--$name=-$suffix" ;;
+            apart) print -r -- "$star--$name=$suffix" ;;
+            *) print -r -- "$star--$name$suffix" ;;
+        esac
+        [[ -n $no ]] && print -r -- "--no-${name}[not\\: $text]"
+        case $letter/$link in
+            ""/*) ;;
+            */attached) print -r -- "$star-$letter-$suffix" ;;
+            */apart) print -r -- "$star-$letter+$suffix" ;;
+            *) print -r -- "$star-$letter$suffix" ;;
+        esac
+    done
 }
 
 _criu_pids() {
@@ -58,16 +64,19 @@ _criu_features() {
 }
 
 _criu() {
-    local service=${words[1]:-criu} command help
-    local -a specs
-    command=${words[(r)(dump|restore|check|pre-dump|lazy-pages|page-server|service|dedup|swrk|explain|verify|stream|cpuinfo)]}
+    local service=${words[1]:-criu} command
+    local -a specs commands names
+    commands=(${(f)"$($service --list-options 2>/dev/null)"})
+    names=(${(u)commands%% *})
+    command=${words[(r)(${(j:|:)~names})]}
     [[ $command == cpuinfo ]] && command="cpuinfo ${words[(r)(dump|check)]:-dump}"
     [[ $command == stream ]] && command="stream ${words[(r)(pack|unpack)]:-pack}"
-    help=$($service ${=command} --help 2>/dev/null) || return
-    specs=("${(@f)$(_criu_specs "$help")}")
     if [[ -z $command ]]; then
-        specs+=("1:command:(${(j: :)${(fu)"$(print -r -- "$help" | sed -nE '/^Commands:/,/^$/s/^  ([a-z-]+) .*/\1/p')"}})")
-    elif [[ $command == cpuinfo* ]]; then
+        _arguments -s "1:command:($names)"
+        return
+    fi
+    specs=("${(@f)$($service ${=command} --list-options 2>/dev/null | _criu_specs)}")
+    if [[ $command == cpuinfo* ]]; then
         specs+=("1:command:(cpuinfo)" "2:action:(dump check)")
     elif [[ $command == stream* ]]; then
         specs+=("1:command:(stream)" "2:action:(pack unpack)")

@@ -11,7 +11,7 @@ import os
 import struct
 import sys
 from collections.abc import Iterator
-from typing import BinaryIO, TextIO
+from typing import BinaryIO, NoReturn, TextIO
 
 from pycriu import images
 
@@ -140,10 +140,12 @@ def _explain(options: argparse.Namespace) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="crit", description="Shows, converts and changes images of criu.")
     parser.add_argument("--version", action="version", version=__version__)
+    parser.add_argument("--list-options", action=_ListOptions, nargs=0, help=argparse.SUPPRESS)
     commands = parser.add_subparsers(metavar="COMMAND", help="crit COMMAND --help says more")
 
     def command(name: str, text: str, function: object, **defaults: object) -> argparse.ArgumentParser:
         made = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+        made.add_argument("--list-options", action=_ListOptions, nargs=0, help=argparse.SUPPRESS)
         made.set_defaults(function=function, **defaults)
         return made
 
@@ -167,6 +169,24 @@ def _parser() -> argparse.ArgumentParser:
     why.add_argument("--root", default="/", metavar="PATH", help="root directory of the restored tree (default: /)")
     why.add_argument("--json", action="store_true", help="as data for programs")
     return parser
+
+
+class _ListOptions(argparse.Action):
+    """Prints commands, options and views for shell completions, one per line, and ends the program.
+
+    A command line without a command lists the commands. Otherwise, a line has name, letter, name of the argument and help of an
+    option, with the byte 0x1f between them. A view, which isn't an option, stands alone on its line."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        for action in parser._actions:
+            names = action.option_strings
+            long = [name[2:] for name in names if name.startswith("--")]
+            if isinstance(action, argparse._SubParsersAction) or not names and action.choices:
+                print("\n".join(action.choices))
+            elif long and action.help is not argparse.SUPPRESS:
+                letter = "".join(name[1] for name in names if name[1] != "-")
+                print(long[0], letter, action.metavar or "", action.help or "", sep="\x1f")
+        parser.exit()
 
 
 def main() -> int:
