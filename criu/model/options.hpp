@@ -231,7 +231,7 @@ struct Options {
     /// Limits of the amounts that images may ask for in a restore; 0 for no limit. Unset `maxMemory`: 16 times the
     /// memory of the machine, with swap.
     std::optional<std::uint64_t> maxMemory;
-    std::uint64_t maxFiles = 4'194'304;    ///< descriptors in all tables
+    std::uint64_t maxFiles = 4'194'304;    ///< descriptors in all tables, and files that the restore creates
     std::uint64_t maxProcesses = 262'144;  ///< processes and threads
     bool allowUprobes = false;
     /// --pages-files: number of pages files for each memory object; unset: criu chooses the number

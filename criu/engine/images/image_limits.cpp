@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/images/image_limits.hpp"
 
+#include <sys/stat.h>
 #include <sys/sysinfo.h>
 
+#include <limits>
+#include <set>
 #include <string_view>
 
 #include "criu/base/error.hpp"
 #include "criu/engine/restore/restore_images.hpp"
+#include "criu/files/ghost_file.hpp"
+#include "criu/image/image_dir.hpp"
 #include "criu/memory/pages/page_source.hpp"
 #include "criu/model/options.hpp"
 #include "criu/model/process_tree.hpp"
+#include "images/remap-file-path.hpp"
 
 namespace criu::engine {
 namespace {
@@ -46,11 +52,42 @@ void requireCountsAllowed(const RestoreImages& content, const model::Options& op
     requireAllowed(content.files.size(), options.maxFiles, "open files", "max-files");
 }
 
-void requireMemoryAllowed(const RestoreImages& content, std::uint64_t shared, const model::Options& options) {
-    std::uint64_t bytes = shared;
+ImageAmounts::ImageAmounts(const model::Options& options)
+    : mostBytes_(options.maxMemory ? *options.maxMemory : defaultMemory()), mostFiles_(options.maxFiles) {}
+
+void ImageAmounts::addPrivateMemory(const RestoreImages& content) {
+    std::uint64_t bytes = 0;
     for (const auto& [pid, pages] : content.pages)
         pages->addPresentBytes(bytes);
-    requireAllowed(bytes, options.maxMemory ? *options.maxMemory : defaultMemory(), "bytes of memory", "max-memory");
+    addMemory(bytes);
+}
+
+void ImageAmounts::addMemory(std::uint64_t bytes) {
+    if (__builtin_add_overflow(bytes_, bytes, &bytes_))
+        bytes_ = std::numeric_limits<std::uint64_t>::max();
+    requireAllowed(bytes_, mostBytes_, "bytes of memory and files", "max-memory");
+}
+
+void ImageAmounts::addFile(std::uint64_t bytes) {
+    requireAllowed(++files_, mostFiles_, "files", "max-files");
+    addMemory(bytes);
+}
+
+void ImageAmounts::addDeletedFiles(const ImageDir& images) {
+    auto remaps = images.openRead(ImageKind::RemapFpath);
+    if (!remaps)
+        return;
+    std::set<std::uint32_t> ids;
+    for (const auto& remap : remaps->all<RemapFilePathEntry>())
+        if (const auto id = files::ghostOf(*remap); id && ids.insert(*id).second) {
+            const auto image = images.openRead(ImageKind::GhostFile, *id);
+            if (!image)
+                continue;  // the restore later reports the missing image of the ghost file
+            // The image stores the content of a ghost file uncompressed and without holes, so it isn't smaller.
+            struct stat status {};
+            sys(::fstat(image->fd(), &status), "stat {}", image->name());
+            addFile(static_cast<std::uint64_t>(status.st_size));
+        }
 }
 
 }  // namespace criu::engine
