@@ -142,6 +142,8 @@ void requireClientGhosts(const Client& client, const ImageDir& images) {
 ImageDir takeImages(Run& run) {
     ImageDir images(std::move(run.imagesDir), run.options.imagesDir);
     limit(images, run.client);
+    if (run.options.untrusted)
+        images.refuseLinks();
     images.setDirectIo(run.options.imageIo == model::ImageIo::Direct);
     return images;
 }

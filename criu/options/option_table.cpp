@@ -128,6 +128,10 @@ constexpr OptionRow kTable[] = {
     {Run, "max-processes", 0, Required, "N", NoNo, OnRestore, Built,
      "refuse images with more processes and threads; 0 for no limit (default: 262144)",
      number<&O::maxProcesses, 0, kMostObjects, std::uint64_t>, "max_processes"},
+    {Run, "untrusted", 0, Required, "FROM-TO", NoNo, OnRestore, Built,
+     "restore images whose author isn't trusted: only in private namespaces, with uids and gids of the host in this "
+     "range",
+     parsed<&O::untrusted, parseIdRange>, open("untrusted")},
     {Run,
      "exec-cmd",
      0,

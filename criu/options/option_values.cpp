@@ -277,6 +277,13 @@ InetMapping parseInetMapping(std::string_view text) {
     return mapping;
 }
 
+IdRange parseIdRange(std::string_view text) {
+    constexpr std::int64_t kMost = 0xfffffffe;  // the number above means "no id" (chown(2))
+    const auto [from, to] = splitPair(text, '-', "FROM-TO");
+    const std::int64_t first = parseNumber(from, 1, kMost);
+    return {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(parseNumber(to, first, kMost))};
+}
+
 CgroupRoot parseCgroupRoot(std::string_view text) {
     const std::size_t colon = text.find(':');
     if (colon == std::string_view::npos)

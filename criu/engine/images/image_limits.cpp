@@ -30,12 +30,20 @@ void requireAllowed(std::uint64_t wanted, std::uint64_t limit, std::string_view 
 }
 
 /// Returns the default of --max-memory. Processes may share pages that the images store once for each process, so the
-/// sum over all processes may exceed the memory of the machine many times.
-std::uint64_t defaultMemory() {
-    constexpr std::uint64_t kTimes = 16;
+/// sum over all processes may exceed the memory of the machine many times. With --untrusted, it may not.
+std::uint64_t defaultMemory(const model::Options& options) {
+    const std::uint64_t kTimes = options.untrusted ? 1 : 16;
     struct sysinfo machine {};
     sys(::sysinfo(&machine), "read the size of the machine's memory");
     return (static_cast<std::uint64_t>(machine.totalram) + machine.totalswap) * machine.mem_unit * kTimes;
+}
+
+std::uint64_t maxFiles(const model::Options& options) {
+    return options.maxFiles.value_or(options.untrusted ? 65'536 : 4'194'304);
+}
+
+std::uint64_t maxProcesses(const model::Options& options) {
+    return options.maxProcesses.value_or(options.untrusted ? 4'096 : 262'144);
 }
 
 }  // namespace
@@ -44,16 +52,16 @@ void requireCountsAllowed(const RestoreImages& content, const model::Options& op
     std::uint64_t processes = 0;
     for (const auto& task : content.tree.tasks)
         processes += task->alive() ? task->threads.size() : 1;
-    requireAllowed(processes, options.maxProcesses, "processes and threads", "max-processes");
+    requireAllowed(processes, maxProcesses(options), "processes and threads", "max-processes");
     std::uint64_t descriptors = 0;
     for (const auto& [id, table] : content.tree.fdTables)
         descriptors += table->slots.size();
-    requireAllowed(descriptors, options.maxFiles, "descriptors", "max-files");
-    requireAllowed(content.files.size(), options.maxFiles, "open files", "max-files");
+    requireAllowed(descriptors, maxFiles(options), "descriptors", "max-files");
+    requireAllowed(content.files.size(), maxFiles(options), "open files", "max-files");
 }
 
 ImageAmounts::ImageAmounts(const model::Options& options)
-    : mostBytes_(options.maxMemory ? *options.maxMemory : defaultMemory()), mostFiles_(options.maxFiles) {}
+    : mostBytes_(options.maxMemory ? *options.maxMemory : defaultMemory(options)), mostFiles_(maxFiles(options)) {}
 
 void ImageAmounts::addPrivateMemory(const RestoreImages& content) {
     std::uint64_t bytes = 0;
