@@ -15,6 +15,7 @@
 #include "criu/engine/dump/frozen_tree.hpp"
 #include "criu/engine/engine.hpp"
 #include "criu/engine/restore/restore_images.hpp"
+#include "criu/files/ghost_file.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/capabilities.hpp"
 #include "criu/kernel/file_rights.hpp"
@@ -120,16 +121,14 @@ void requireClientGhosts(const Client& client, const ImageDir& images) {
     if (!remaps)
         return;
     for (const auto& remap : remaps->all<RemapFilePathEntry>()) {
-        if (remap->has_remap_type != 0 && remap->remap_type != REMAP_TYPE__GHOST)
+        const auto id = files::ghostOf(*remap);
+        if (!id)
             continue;
-        // Bit of a ghost file's id in images from before the field remap_type existed.
-        constexpr std::uint32_t kOldGhostBit = 1U << 31;
-        const std::uint32_t id = remap->has_remap_type != 0 ? remap->remap_id : remap->remap_id & ~kOldGhostBit;
-        auto image = images.openRead(ImageKind::GhostFile, id);
+        auto image = images.openRead(ImageKind::GhostFile, *id);
         const auto ghost = image ? image->next<GhostFileEntry>() : std::nullopt;
         if (!ghost)
             continue;  // the restore later reports the missing image of the ghost file
-        const ErrorContext context([&] { return imageName(ImageKind::GhostFile, id); });
+        const ErrorContext context([&] { return imageName(ImageKind::GhostFile, *id); });
         const GhostFileEntry& file = **ghost;
         if (S_ISCHR(file.mode) || S_ISBLK(file.mode))
             refuse("a deleted device is to be made");
@@ -143,6 +142,8 @@ void requireClientGhosts(const Client& client, const ImageDir& images) {
 ImageDir takeImages(Run& run) {
     ImageDir images(std::move(run.imagesDir), run.options.imagesDir);
     limit(images, run.client);
+    if (run.options.untrusted)
+        images.refuseLinks();
     images.setDirectIo(run.options.imageIo == model::ImageIo::Direct);
     return images;
 }

@@ -32,7 +32,8 @@ namespace {
 using options::Command;
 using options::Invocation;
 
-/// Removes the device subsystems that --no-device names, then loads plugins. A plugin may replace a removed subsystem.
+/// Removes the device subsystems that --no-device names, then loads plugins. For untrusted images, removes all device
+/// subsystems, because these open devices with criu's credentials. A plugin may replace a removed subsystem.
 /// Loads no plugins for a client with fewer privileges than criu: CRIU's plugins open images with criu's credentials,
 /// and would follow a link that the client has planted.
 void chooseDevices(const Run& run, device::Subsystems& devices, const device::PluginDirectory& plugins) {
@@ -42,6 +43,11 @@ void chooseDevices(const Run& run, device::Subsystems& devices, const device::Pl
         return std::find(off.begin(), off.end(), device->name()) != off.end() ||
                std::find(off.begin(), off.end(), device->inventoryName()) != off.end();
     });
+    if (run.options.untrusted) {
+        devices.clear();
+        run.log.info("No devices and plugins are used for untrusted images");
+        return;
+    }
     if (run.client.isOwner)
         device::loadPlugins(plugins, off, devices, run.log);
     else

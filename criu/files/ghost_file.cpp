@@ -20,6 +20,7 @@
 #include "criu/kernel/mount_calls.hpp"
 #include "criu/model/id_map.hpp"
 #include "images/ghost-file.hpp"
+#include "images/remap-file-path.hpp"
 
 namespace criu::files {
 namespace {
@@ -235,6 +236,13 @@ void GhostFileDump::write(std::uint32_t id, const OpenFd& file, const ImageDir& 
         image.write(entry);
     }
     image.finish();
+}
+
+std::optional<std::uint32_t> ghostOf(const RemapFilePathEntry& entry) {
+    constexpr std::uint32_t kOldGhostBit = 1U << 31;  // bit that marks a ghost file in images without remap_type
+    if (entry.has_remap_type != 0)
+        return entry.remap_type == REMAP_TYPE__GHOST ? std::optional(entry.remap_id) : std::nullopt;
+    return (entry.remap_id & kOldGhostBit) != 0 ? std::optional(entry.remap_id & ~kOldGhostBit) : std::nullopt;
 }
 
 GhostFile::GhostFile(std::uint32_t id, const std::string& path, const ImageDir& images, const model::IdMap& ids) {

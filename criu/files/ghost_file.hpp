@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "criu/base/ids.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/kernel/created_name.hpp"
+#include "images/remap-file-path.fwd.hpp"
 
 namespace criu {
 class ImageDir;
@@ -46,6 +48,9 @@ private:
     std::uint64_t limit_;
     std::map<std::pair<dev_t, ino_t>, std::uint32_t> ids_;
 };
+
+/// Returns the number of the ghost file to which an image entry refers; nothing for an entry of another type.
+[[nodiscard]] std::optional<std::uint32_t> ghostOf(const RemapFilePathEntry& entry);
 
 /// Function that hard-links a file to a path on another mount of the same file system. It appends `suffix` to the path
 /// of the existing name. Throws Error.

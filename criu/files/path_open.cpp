@@ -57,6 +57,22 @@ struct stat statOf(int file, const std::string& path) {
     return status;
 }
 
+/// Returns true for a device node, unless the device is harmless for the host: null, zero, full, random, urandom, tty,
+/// or a pseudoterminal (Documentation/admin-guide/devices.txt of Linux).
+bool isHostDevice(const struct stat& file) {
+    if (!S_ISCHR(file.st_mode))
+        return S_ISBLK(file.st_mode);
+    constexpr unsigned kMemory = 1;
+    constexpr unsigned kTerminals = 5;
+    constexpr unsigned kFirstPty = 136;
+    constexpr unsigned kLastPty = 143;
+    const unsigned of = major(file.st_rdev);
+    const unsigned number = minor(file.st_rdev);
+    const bool isMemory = of == kMemory && (number == 3 || number == 5 || (number >= 7 && number <= 9));
+    const bool isTerminal = of == kTerminals && (number == 0 || number == 2);
+    return !isMemory && !isTerminal && (of < kFirstPty || of > kLastPty);
+}
+
 /// Throws Error for a file whose size has changed since the dump.
 [[noreturn]] void refuseSize(const std::string& path, const struct stat& now, std::uint64_t dumped) {
     Error error(0, fmt::format("{} has {} bytes, not {} as when it was dumped", path, now.st_size, dumped));
@@ -72,6 +88,8 @@ struct stat statOf(int file, const std::string& path) {
 /// check.
 void validate(const RegFileEntry& entry, int file, const std::string& path, const PathOpening& opening) {
     const struct stat now = statOf(file, path);
+    if (opening.options.untrusted && isHostDevice(now))
+        fail("{} is device {}:{}, which --untrusted forbids to open", path, major(now.st_rdev), minor(now.st_rdev));
     if (entry.has_mode != 0 && (now.st_mode & S_IFMT) != (entry.mode & S_IFMT))
         fail("{} is another kind of file ({:#o}) than when it was dumped ({:#o})", path, now.st_mode & S_IFMT,
              entry.mode & S_IFMT);
@@ -155,7 +173,8 @@ UniqueFd openWithMore(const RegFileEntry& entry, const std::string& path, int ho
             failErrno("open {}", path);
         return again;
     };
-    if (isDumpedInode(entry, file.get()))
+    // The author of the images could claim that any file is the dumped one.
+    if (!opening.options.untrusted && isDumpedInode(entry, file.get()))
         return open(true);
     if (isOwn())
         return open(false);

@@ -27,6 +27,8 @@ public:
     /// Returns the thread that makes privileged calls outside of the tree's user namespace; null if the tree has no
     /// private user namespace.
     [[nodiscard]] virtual const kernel::Usernsd* usernsd() const = 0;
+    /// Returns the usernsd for opening files; null with --untrusted, because the usernsd has criu's credentials.
+    [[nodiscard]] virtual const kernel::Usernsd* usernsdForPaths() const = 0;
     /// Returns a descriptor of this process for a file id, or -1 if the process has none.
     [[nodiscard]] virtual int find(FileId id) const = 0;
     /// Returns the path rights of the processes that have the file, one element for each distinct user. Omits users

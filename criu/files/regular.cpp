@@ -223,14 +223,13 @@ void PathRemaps::load(const ImageDir& images) {
         return;
     while (const auto entry = reader->next<RemapFilePathEntry>()) {
         const RemapFilePathEntry& remap = **entry;
-        constexpr std::uint32_t kOldGhostBit = 1U << 31;  // bit that marks a ghost file in images without remap_type
         Remap out;
-        out.id = remap.remap_id & ~kOldGhostBit;
-        if (remap.has_remap_type != 0) {
-            out.id = remap.remap_id;
+        out.id = remap.remap_id;
+        if (const auto ghost = ghostOf(remap)) {
+            out.id = *ghost;
+            out.type = REMAP_TYPE__GHOST;
+        } else if (remap.has_remap_type != 0) {
             out.type = remap.remap_type;
-        } else {
-            out.type = (remap.remap_id & kOldGhostBit) != 0 ? REMAP_TYPE__GHOST : REMAP_TYPE__LINKED;
         }
         // Needs no work here: a restore creates the placeholder process when it opens the files.
         if (out.type == REMAP_TYPE__PROCFS)

@@ -50,6 +50,8 @@ UniqueFd openOfClient(const ImageDir& dir, const std::string& name, int flags) {
 UniqueFd openExisting(const ImageDir& dir, const std::string& name, int flags) {
     if (dir.isLimited())
         return openOfClient(dir, name, flags);
+    if (dir.refusesLinks())
+        flags |= O_NOFOLLOW;
     UniqueFd fd(::openat(dir.fd(), name.c_str(), flags | kWithoutWaiting));
     if (!fd && errno == EACCES && dir.usernsd() != nullptr)
         fd = dir.usernsd()->openBelow(dir.fd(), name, flags);
@@ -96,6 +98,8 @@ std::optional<ImageDir> ImageDir::openParent() const {
             return std::nullopt;
         failErrno("look up the parent of {}", name_);
     }
+    if (refusesLinks_)
+        fail("the images in {} have a parent directory, which --untrusted forbids", name_);
     UniqueFd parent(
         sys(::openat(fd(), kParentLink, O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open the parent of {}", name_));
     return ImageDir(std::move(parent), name_ + "/" + kParentLink);

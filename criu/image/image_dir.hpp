@@ -92,6 +92,10 @@ public:
     /// Applies the file rights of limitTo() to the calling thread until the result is destroyed. For code that uses
     /// fd() directly. Returns null if limitTo() wasn't called.
     [[nodiscard]] std::unique_ptr<kernel::FileRightsScope> takeRights() const;
+    /// Makes criu open no link in the directory, and no parent directory, because the author of the images may have
+    /// created them.
+    void refuseLinks() noexcept { refusesLinks_ = true; }
+    [[nodiscard]] bool refusesLinks() const noexcept { return refusesLinks_; }
     [[nodiscard]] bool isLimited() const noexcept { return rights_ != nullptr; }
 
     /// Sets the usernsd, which opens files for processes that may not read the directory. `usernsd` must outlive this
@@ -150,6 +154,7 @@ private:
     std::string name_;
     ImageVersion version_ = ImageVersion::V1_1;
     bool directIo_ = false;
+    bool refusesLinks_ = false;
     const kernel::Usernsd* usernsd_ = nullptr;
     ImageOutlet* outlet_ = nullptr;
     const ImageSupply* supply_ = nullptr;

@@ -174,6 +174,13 @@ struct LsmProfile {
     friend bool operator==(const LsmProfile&, const LsmProfile&) = default;
 };
 
+/// Argument of --untrusted FROM-TO: a range of ids, without 0.
+struct IdRange {
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+    friend bool operator==(const IdRange&, const IdRange&) = default;
+};
+
 /// Argument of --gpu-map OLD=NEW: a GPU of the images and its replacement, with the names that the driver uses.
 struct GpuMapping {
     std::string from;
@@ -228,11 +235,13 @@ struct Options {
     std::optional<std::string> streamTo;        ///< --stream-to: "-", a descriptor number, or a path
     std::optional<std::string> streamFrom;      ///< --stream-from: "-", a descriptor number, or a path
     std::optional<std::uint64_t> streamMemory;  ///< --stream-memory in bytes; unset: half of the machine's memory
-    /// Limits of the amounts that images may ask for in a restore; 0 for no limit. Unset `maxMemory`: 16 times the
-    /// memory of the machine, with swap.
+    /// Limits of the amounts that images may ask for in a restore; 0 for no limit. engine/images/image_limits has the
+    /// defaults.
     std::optional<std::uint64_t> maxMemory;
-    std::uint64_t maxFiles = 4'194'304;    ///< descriptors in all tables
-    std::uint64_t maxProcesses = 262'144;  ///< processes and threads
+    std::optional<std::uint64_t> maxFiles;      ///< descriptors in all tables, and files that the restore creates
+    std::optional<std::uint64_t> maxProcesses;  ///< processes and threads
+    /// Range of uids and gids of the host that the processes may have. Unset: the author of the images is trusted.
+    std::optional<IdRange> untrusted;
     bool allowUprobes = false;
     /// --pages-files: number of pages files for each memory object; unset: criu chooses the number
     std::optional<unsigned> pagesFiles;

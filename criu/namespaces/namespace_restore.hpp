@@ -114,6 +114,11 @@ struct RestoreInputs {
     const memory::PageSources& pages;
     /// Throws Error if the restore must stop. Long work must call it between pieces of data.
     const std::function<void()>& checkStop;
+    /// Adds a file that the restore creates to the amounts of the restore. `bytes`: size of its content without holes.
+    /// Throws Error if the sum exceeds a limit.
+    const std::function<void(std::uint64_t bytes)> addFile;
+    /// Adds content of files that addFile() was called for. Throws Error if the sum exceeds a limit.
+    const std::function<void(std::uint64_t bytes)> addMemory;
     const model::ProcessTree& tree;
     /// Namespace ids of the criu that made the dump; null in old images.
     const TaskKobjIdsEntry* outside;

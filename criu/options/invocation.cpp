@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/options/invocation.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 
 #include <fmt/ranges.h>
 
@@ -250,6 +252,29 @@ static void requireMappable(const model::Options& options) {
              options.decrypt ? "--decrypt" : "--signed-by");
 }
 
+/// Throws Error for options that can't be combined with --untrusted. Such an option lets images choose an object
+/// outside of the tree, or changes such an object. Leaves cgroups alone.
+static void requireUntrustedFits(Invocation& invocation) {
+    model::Options& options = invocation.options;
+    constexpr std::string_view kExcluded[] = {"shell-job",         "join-ns",     "cgroup-root", "cgroup-props",
+                                              "cgroup-props-file", "cgroup-yard", "auto-dedup",  "map-pages",
+                                              "lazy-pages",        "enable-fs",   "prev-images-dir"};
+    bool choosesCgroups = false;
+    for (const Setting& setting : invocation.settings) {
+        if (!setting.negated &&
+            std::find(std::begin(kExcluded), std::end(kExcluded), setting.row->name) != std::end(kExcluded))
+            fail("--untrusted and {} exclude each other: it reaches out of the tree", setting.describe());
+        choosesCgroups = choosesCgroups || setting.row->name == "manage-cgroups";
+    }
+    if (choosesCgroups && options.cgroupMode != model::CgroupMode::Ignore)
+        fail("--untrusted needs --manage-cgroups=ignore: start criu in the cgroup for the tree");
+    options.cgroupMode = model::CgroupMode::Ignore;
+    if (options.autoExtMounts || std::any_of(options.externals.begin(), options.externals.end(), [](const auto& each) {
+            return each.type == model::ExternalType::Mount && each.id.empty();
+        }))
+        fail("--untrusted and --external mnt[] exclude each other: name each mount and its directory");
+}
+
 void validate(Invocation& invocation, std::vector<std::string> words) {
     const Command command = invocation.command;
     const model::Options& options = invocation.options;
@@ -293,6 +318,8 @@ void validate(Invocation& invocation, std::vector<std::string> words) {
                 fail("{} {} is for restore only", setting.describe(), *setting.value);
     if (command == Command::Dump && options.background)
         requireBackgroundFits(options);
+    if (forRestore && options.untrusted)
+        requireUntrustedFits(invocation);
     requireJsonFits(invocation);
     requireStreamCommand(invocation);
     requireStreamable(invocation);

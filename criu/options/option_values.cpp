@@ -67,6 +67,11 @@ Bracketed splitBrackets(std::string_view text, std::string_view form) {
         if (text.back() != ']')
             fail("'{}' is not of the form {}", text, form);
         close = text.size() - 1;
+    } else if (text.find("]:", close + 1) != std::string_view::npos) {
+        // A container may have chosen a part of the text, and so the place where it divides (CVE-2026-119101).
+        Error error(0, fmt::format("'{}' is ambiguous: it has several \"]:\"", text));
+        error.addHint("requests name a mount without ambiguity in the field ext_mnt");
+        throw error;
     }
     return {text.substr(0, open), text.substr(open + 1, close - open - 1), text.substr(close + 1)};
 }
@@ -275,6 +280,13 @@ InetMapping parseInetMapping(std::string_view text) {
     if (bits != mapping.bits)
         fail("'{}': the prefixes have {} and {} bits", text, mapping.bits, bits);
     return mapping;
+}
+
+IdRange parseIdRange(std::string_view text) {
+    constexpr std::int64_t kMost = 0xfffffffe;  // the number above means "no id" (chown(2))
+    const auto [from, to] = splitPair(text, '-', "FROM-TO");
+    const std::int64_t first = parseNumber(from, 1, kMost);
+    return {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(parseNumber(to, first, kMost))};
 }
 
 CgroupRoot parseCgroupRoot(std::string_view text) {

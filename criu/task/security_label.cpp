@@ -178,8 +178,8 @@ void LabelRestore::require(const CredsEntry& creds, bool maySet, bool isOnlyThre
                   "boot with that module, or restore with --lsm-profile none:");
     if (!maySet)
         failLabel(*label,
-                  fmt::format("a client of criu may restore only under criu's own label, '{}'", own_.value_or("")),
-                  "restore as root");
+                  fmt::format("only criu's own label, '{}', may be restored here", own_.value_or("")),
+                  "restore as root, or name a label with --lsm-profile");
     if (const std::string what = obstacle(*label, module_, isOnlyThread); !what.empty())
         failLabel(*label, what,
                   "restore with --lsm-profile and a label that a process can take by itself, or with none:");

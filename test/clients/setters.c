@@ -104,6 +104,7 @@ static void set_texts(criu_opts* opts) {
     OK(criu_local_set_images_dir(opts, "/images"));
     OK(criu_local_set_stream_memory(opts, "4G"));
     OK(criu_local_set_max_memory(opts, "2G"));
+    OK(criu_local_set_untrusted(opts, "7-8"));
     OK(criu_local_set_signed_by(opts, "/signers"));
     OK(criu_local_add_encrypt(opts, "age1"));
     OK(criu_local_add_inet_map(opts, "10.0.0.1=10.0.0.2"));

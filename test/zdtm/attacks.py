@@ -7,6 +7,7 @@ import shutil
 import signal
 import socket
 import sys
+import tarfile
 
 import increments
 import modes
@@ -232,9 +233,9 @@ def names_taken(subject, _task):
     subject.check()
 
 
-def require_over_limit(subject, option, text):
+def require_over_limit(subject, option, text, images=None):
     """Requires a restore to be refused because of a limit, and to create nothing."""
-    run = subject.ours.restore(subject.images("images"), [*subject.restore_options, *option], "limited.log")
+    run = subject.ours.restore(images or subject.images("images"), [*subject.restore_options, *option], "limited.log")
     lines = criu_runs.error_lines(run.log)
     if run.code == 0 or not any(re.search(text, line) for line in lines):
         raise Failed(f"a restore with {' '.join(option)} should be refused with \"{text}\": {run.describe()}")
@@ -261,7 +262,7 @@ def limited(subject, _task):
     subject.dump(subject.ours, "images")
     require_over_limit(subject, ["--max-processes", str(count - 1)], f"ask for {count} processes and threads, but --max-processes allows {count - 1}")
     require_over_limit(subject, ["--max-files", "2"], "descriptors, but --max-files allows 2")
-    require_over_limit(subject, ["--max-memory", "64K"], "bytes of memory, but --max-memory allows 65536")
+    require_over_limit(subject, ["--max-memory", "64K"], "bytes of memory and files, but --max-memory allows 65536")
     explained = subject.ours.run("explain", subject.images("images"), "explain.log", ["--max-processes", "1"])
     if explained.code == 0 or "--max-processes allows 1" not in (processes.text(explained.log + ".output") or "") + (processes.text(explained.log) or ""):
         raise Failed("criu explain doesn't find an obstacle that --max-processes makes")
@@ -275,6 +276,38 @@ def limited(subject, _task):
         raise Failed(f"images with many descriptors should be refused: {run.describe()}")
     subject.require_nothing_left("after a restore of images with many descriptors")
     subject.restore_options = [*subject.restore_options, "--max-processes", str(count), "--max-memory", "1G", "--max-files", "0"]
+    subject.restore(subject.ours, "images")
+    subject.check()
+
+
+def fill_archive(path, names, size):
+    """Replaces an archive of a tmpfs by one with other files, each of `size` zero bytes."""
+    with tarfile.open(path, "w:gz", compresslevel=1) as archive:
+        for name in names:
+            entry = tarfile.TarInfo(name)
+            entry.size = size
+            with open("/dev/zero", "rb") as zeros:
+                archive.addfile(entry, zeros)
+
+
+def limited_content(subject, _task):
+    """Requires --max-memory and --max-files to count deleted files and files of a tmpfs."""
+    subject.dump(subject.ours, "images")
+    whole = subject.images("images")
+    memory = ["--max-memory", "16M"]
+    archives = [name for name in sorted(os.listdir(whole)) if name.startswith("tmpfs-dev-")]
+    if archives:
+        hostile = subject.images("hostile")
+        shutil.copytree(whole, hostile)
+        fill_archive(os.path.join(hostile, archives[0]), ["large"], 32 << 20)
+        require_over_limit(subject, memory, "bytes of memory and files, but --max-memory allows", hostile)
+        fill_archive(os.path.join(hostile, archives[0]), [f"file-{number}" for number in range(400)], 0)
+        require_over_limit(subject, ["--max-files", "300"], "files, but --max-files allows 300", hostile)
+        fill_archive(os.path.join(hostile, archives[0]), [f"file-{number}" for number in range(5)], 4 << 20)
+        require_over_limit(subject, memory, "bytes of memory and files, but --max-memory allows", hostile)
+    else:
+        require_over_limit(subject, memory, "bytes of memory and files, but --max-memory allows")
+    subject.restore_options = [*subject.restore_options, "--max-memory", "256M", "--max-files", "300"]
     subject.restore(subject.ours, "images")
     subject.check()
 
@@ -295,6 +328,7 @@ ATTACKS = [
     modes.Mode("fewer-rights", fewer_rights, scenario=True, beyond_42=True),
     modes.Mode("fewer-signals", fewer_signals, scenario=True, beyond_42=True),
     modes.Mode("limited", limited, scenario=True, beyond_42=True),
+    modes.Mode("limited-content", limited_content, scenario=True, beyond_42=True),
     modes.Mode("names-taken", names_taken, scenario=True, beyond_42=True),
     modes.Mode("attacked", attacked, scenario=True, beyond_42=True),
 ]

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/images/image_limits.hpp"
 
+#include <sys/stat.h>
 #include <sys/sysinfo.h>
 
+#include <limits>
+#include <set>
 #include <string_view>
 
 #include "criu/base/error.hpp"
 #include "criu/engine/restore/restore_images.hpp"
+#include "criu/files/ghost_file.hpp"
+#include "criu/image/image_dir.hpp"
 #include "criu/memory/pages/page_source.hpp"
 #include "criu/model/options.hpp"
 #include "criu/model/process_tree.hpp"
+#include "images/remap-file-path.hpp"
 
 namespace criu::engine {
 namespace {
@@ -24,12 +30,20 @@ void requireAllowed(std::uint64_t wanted, std::uint64_t limit, std::string_view 
 }
 
 /// Returns the default of --max-memory. Processes may share pages that the images store once for each process, so the
-/// sum over all processes may exceed the memory of the machine many times.
-std::uint64_t defaultMemory() {
-    constexpr std::uint64_t kTimes = 16;
+/// sum over all processes may exceed the memory of the machine many times. With --untrusted, it may not.
+std::uint64_t defaultMemory(const model::Options& options) {
+    const std::uint64_t kTimes = options.untrusted ? 1 : 16;
     struct sysinfo machine {};
     sys(::sysinfo(&machine), "read the size of the machine's memory");
     return (static_cast<std::uint64_t>(machine.totalram) + machine.totalswap) * machine.mem_unit * kTimes;
+}
+
+std::uint64_t maxFiles(const model::Options& options) {
+    return options.maxFiles.value_or(options.untrusted ? 65'536 : 4'194'304);
+}
+
+std::uint64_t maxProcesses(const model::Options& options) {
+    return options.maxProcesses.value_or(options.untrusted ? 4'096 : 262'144);
 }
 
 }  // namespace
@@ -38,19 +52,50 @@ void requireCountsAllowed(const RestoreImages& content, const model::Options& op
     std::uint64_t processes = 0;
     for (const auto& task : content.tree.tasks)
         processes += task->alive() ? task->threads.size() : 1;
-    requireAllowed(processes, options.maxProcesses, "processes and threads", "max-processes");
+    requireAllowed(processes, maxProcesses(options), "processes and threads", "max-processes");
     std::uint64_t descriptors = 0;
     for (const auto& [id, table] : content.tree.fdTables)
         descriptors += table->slots.size();
-    requireAllowed(descriptors, options.maxFiles, "descriptors", "max-files");
-    requireAllowed(content.files.size(), options.maxFiles, "open files", "max-files");
+    requireAllowed(descriptors, maxFiles(options), "descriptors", "max-files");
+    requireAllowed(content.files.size(), maxFiles(options), "open files", "max-files");
 }
 
-void requireMemoryAllowed(const RestoreImages& content, std::uint64_t shared, const model::Options& options) {
-    std::uint64_t bytes = shared;
+ImageAmounts::ImageAmounts(const model::Options& options)
+    : mostBytes_(options.maxMemory ? *options.maxMemory : defaultMemory(options)), mostFiles_(maxFiles(options)) {}
+
+void ImageAmounts::addPrivateMemory(const RestoreImages& content) {
+    std::uint64_t bytes = 0;
     for (const auto& [pid, pages] : content.pages)
         pages->addPresentBytes(bytes);
-    requireAllowed(bytes, options.maxMemory ? *options.maxMemory : defaultMemory(), "bytes of memory", "max-memory");
+    addMemory(bytes);
+}
+
+void ImageAmounts::addMemory(std::uint64_t bytes) {
+    if (__builtin_add_overflow(bytes_, bytes, &bytes_))
+        bytes_ = std::numeric_limits<std::uint64_t>::max();
+    requireAllowed(bytes_, mostBytes_, "bytes of memory and files", "max-memory");
+}
+
+void ImageAmounts::addFile(std::uint64_t bytes) {
+    requireAllowed(++files_, mostFiles_, "files", "max-files");
+    addMemory(bytes);
+}
+
+void ImageAmounts::addDeletedFiles(const ImageDir& images) {
+    auto remaps = images.openRead(ImageKind::RemapFpath);
+    if (!remaps)
+        return;
+    std::set<std::uint32_t> ids;
+    for (const auto& remap : remaps->all<RemapFilePathEntry>())
+        if (const auto id = files::ghostOf(*remap); id && ids.insert(*id).second) {
+            const auto image = images.openRead(ImageKind::GhostFile, *id);
+            if (!image)
+                continue;  // the restore later reports the missing image of the ghost file
+            // The image stores the content of a ghost file uncompressed and without holes, so it isn't smaller.
+            struct stat status {};
+            sys(::fstat(image->fd(), &status), "stat {}", image->name());
+            addFile(static_cast<std::uint64_t>(status.st_size));
+        }
 }
 
 }  // namespace criu::engine

@@ -11,6 +11,7 @@
 #include "criu/engine/client_rules.hpp"
 #include "criu/engine/engine.hpp"
 #include "criu/engine/images/image_limits.hpp"
+#include "criu/engine/images/untrusted_images.hpp"
 #include "criu/engine/restore/restore_images.hpp"
 #include "criu/image/checksum_list.hpp"
 #include "criu/image/image_dir.hpp"
@@ -32,12 +33,13 @@ namespace {
 
 void requireLabels(const RestoreImages& content, const Run& run) {
     const task::LabelRestore labels(content.lsmType(), run.options.lsmProfile, false);
+    const bool maySet = run.client.isOwner && (!run.options.untrusted || run.options.lsmProfile);
     for (const auto& task : content.tree.tasks)
         for (const model::Thread& thread : task->threads)
             if (const ThreadCoreEntry* const core = (*thread.core)->thread_core;
                 task->alive() && core != nullptr && core->creds != nullptr) {
                 const ErrorContext context([&] { return fmt::format("process {}", task->pid); });
-                labels.require(*core->creds, run.client.isOwner, task->threads.size() == 1);
+                labels.require(*core->creds, maySet, task->threads.size() == 1);
             }
 }
 
@@ -98,6 +100,8 @@ RestoreImages readValidatedImages(ImageDir& images, const memory::PageSources& p
     RestoreImages content = readImages(images, pages, run.log);
     requireClientImages(run.client, content, images);
     requireCountsAllowed(content, options);
+    if (options.untrusted)
+        UntrustedRules(options, (*content.inventory)->root_ids).requireImages(content, images);
     requireUprobes(content, images, options);
     for (const auto& task : content.tree.tasks)
         if (task->alive())

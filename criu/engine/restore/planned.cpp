@@ -6,7 +6,6 @@
 
 #include "criu/base/stop_request.hpp"
 #include "criu/cgroup/set_of.hpp"
-#include "criu/engine/images/image_limits.hpp"
 #include "criu/engine/images/validate_images.hpp"
 #include "criu/engine/restore/birth/planned_namespaces.hpp"
 #include "criu/model/options.hpp"
@@ -22,12 +21,15 @@ PlannedRestore::PlannedRestore(Run& command)
       images(incoming_.images),
       pages(images, options().checksum.value_or(true)),
       content(readValidatedImages(images, pages, run)),
+      amounts(options()),
       births(planBirths(content, options(), log())),
       devices({run.devices, **content.inventory, tree(), options(), log(), images, pages, run.stop, store}),
       networkLock(lockMethod(content, options()), networkLockName(content), log()),
       files({options(), log(), images, content, births, segments, networkLock, devices}),
       joined(options()),
       cgroups(options(), log(), images, (*content.inventory)->root_cg_set) {
+    amounts.addPrivateMemory(content);
+    amounts.addDeletedFiles(images);
     if (freesWhatIsRead(options()))
         segments.freeWhatIsRead();
     namespaces = planNamespaces(*this);
@@ -37,7 +39,7 @@ PlannedRestore::PlannedRestore(Run& command)
         const FileEntry& entry = files.entry(id);
         return entry.memfd != nullptr ? entry.memfd->inode_id : 0;
     });
-    requireMemoryAllowed(content, segments.contentBytes(), options());
+    amounts.addMemory(segments.contentBytes());
     requireGroups();
 }
 

@@ -11,6 +11,7 @@
 #include "criu/device/restore_devices.hpp"
 #include "criu/engine/engine.hpp"
 #include "criu/engine/fwd.hpp"
+#include "criu/engine/images/image_limits.hpp"
 #include "criu/engine/images/image_transfer.hpp"
 #include "criu/engine/restore/files/restored_files.hpp"
 #include "criu/engine/restore/restore_images.hpp"
@@ -64,6 +65,7 @@ public:
     ImageDir& images;
     const memory::FilePageSources pages;
     RestoreImages content;
+    ImageAmounts amounts;
     model::BirthPlan births;
     memory::Segments segments;
     kernel::FdStore store;

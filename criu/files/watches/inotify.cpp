@@ -51,7 +51,7 @@ public:
         const auto watches = list(entry_.wd, entry_.n_wd);
         std::vector<const InotifyWdEntry*> sorted(watches.begin(), watches.end());
         std::sort(sorted.begin(), sorted.end(), [](const auto* one, const auto* other) { return one->wd < other->wd; });
-        WatchedOpener opener(remaps_, files.usersOf(FileId{entry_.id}), files.usernsd());
+        WatchedOpener opener(remaps_, files.usersOf(FileId{entry_.id}), files.usernsdForPaths());
         for (const InotifyWdEntry* const watch : sorted) {
             const ErrorContext context([&] { return fmt::format("watch {}", watch->wd); });
             addWatch(self, *watch, opener);

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -49,8 +50,11 @@ struct ArchiveFunctions {
     decltype(&::archive_entry_new) archive_entry_new = library["archive_entry_new"];
     decltype(&::archive_entry_pathname) archive_entry_pathname = library["archive_entry_pathname"];
     decltype(&::archive_entry_set_size) archive_entry_set_size = library["archive_entry_set_size"];
+    decltype(&::archive_entry_size) archive_entry_size = library["archive_entry_size"];
     decltype(&::archive_entry_sparse_add_entry) archive_entry_sparse_add_entry =
         library["archive_entry_sparse_add_entry"];
+    decltype(&::archive_entry_sparse_next) archive_entry_sparse_next = library["archive_entry_sparse_next"];
+    decltype(&::archive_entry_sparse_reset) archive_entry_sparse_reset = library["archive_entry_sparse_reset"];
     decltype(&::archive_entry_xattr_add_entry) archive_entry_xattr_add_entry = library["archive_entry_xattr_add_entry"];
     decltype(&::archive_error_string) archive_error_string = library["archive_error_string"];
     decltype(&::archive_read_data_block) archive_read_data_block = library["archive_read_data_block"];
@@ -318,6 +322,38 @@ private:
     std::vector<SocketFile> sockets_;
 };
 
+/// Opens the archive that begins at the offset of `from`.
+Archive openArchive(const ArchiveFunctions& lib, int from) {
+    Archive reader(lib.archive_read_new(), lib.archive_read_free);
+    lib.check(lib.archive_read_support_filter_gzip(reader.get()), reader.get(), "prepare to read an archive");
+    lib.check(lib.archive_read_support_format_tar(reader.get()), reader.get(), "prepare to read an archive");
+    lib.check(lib.archive_read_open_fd(reader.get(), from, kBlock), reader.get(), "read an archive");
+    return reader;
+}
+
+/// Reads the header of the next file. Returns null at the end of the archive.
+archive_entry* nextFile(const ArchiveFunctions& lib, const Archive& reader) {
+    archive_entry* entry = nullptr;
+    const int next = lib.archive_read_next_header(reader.get(), &entry);
+    if (next == ARCHIVE_EOF)
+        return nullptr;
+    lib.check(next, reader.get(), "read an archive");
+    return entry;
+}
+
+/// Returns the size of a file's content without holes.
+std::uint64_t sizeWithoutHoles(const ArchiveFunctions& lib, archive_entry* entry) {
+    if (lib.archive_entry_sparse_reset(entry) == 0)
+        return static_cast<std::uint64_t>(std::max<la_int64_t>(lib.archive_entry_size(entry), 0));
+    std::uint64_t bytes = 0;
+    la_int64_t offset = 0;
+    la_int64_t length = 0;
+    while (lib.archive_entry_sparse_next(entry, &offset, &length) == ARCHIVE_OK)
+        if (__builtin_add_overflow(bytes, static_cast<std::uint64_t>(std::max<la_int64_t>(length, 0)), &bytes))
+            return std::numeric_limits<std::uint64_t>::max();
+    return bytes;
+}
+
 /// Scope that changes the current directory of the process.
 class ArchiveDirectoryScope {
 public:
@@ -353,13 +389,16 @@ std::vector<SocketFile> FileArchives::pack(int directory, int to, const model::I
     return writer.finish();
 }
 
+void FileArchives::forEachFile(int from, const std::function<void(std::uint64_t bytes)>& visit) const {
+    const Archive reader = openArchive(*library_, from);
+    while (archive_entry* const entry = nextFile(*library_, reader))
+        visit(sizeWithoutHoles(*library_, entry));
+}
+
 void FileArchives::unpack(int from, int directory) const {
     const ArchiveFunctions& lib = *library_;
     const ArchiveDirectoryScope stay(directory);
-    const Archive reader(lib.archive_read_new(), lib.archive_read_free);
-    lib.check(lib.archive_read_support_filter_gzip(reader.get()), reader.get(), "prepare to read an archive");
-    lib.check(lib.archive_read_support_format_tar(reader.get()), reader.get(), "prepare to read an archive");
-    lib.check(lib.archive_read_open_fd(reader.get(), from, kBlock), reader.get(), "read an archive");
+    const Archive reader = openArchive(lib, from);
     const Archive disk(lib.archive_write_disk_new(), lib.archive_write_free);
     // The paths of an archive must not lead out of the directory, because the archive is untrusted.
     lib.check(lib.archive_write_disk_set_options(
@@ -368,12 +407,7 @@ void FileArchives::unpack(int from, int directory) const {
                                   ARCHIVE_EXTRACT_SECURE_SYMLINKS | ARCHIVE_EXTRACT_SECURE_NOABSOLUTEPATHS),
               disk.get(), "prepare to make files");
     std::optional<std::array<timespec, 2>> ownTimes;
-    for (;;) {
-        archive_entry* entry = nullptr;
-        const int next = lib.archive_read_next_header(reader.get(), &entry);
-        if (next == ARCHIVE_EOF)
-            break;
-        lib.check(next, reader.get(), "read an archive");
+    while (archive_entry* const entry = nextFile(lib, reader)) {
         const std::string path = lib.archive_entry_pathname(entry) != nullptr ? lib.archive_entry_pathname(entry) : "";
         lib.check(lib.archive_write_header(disk.get(), entry), disk.get(), "make {}", path);
         if (path == "." || path == "./")

@@ -4,6 +4,8 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -44,6 +46,10 @@ public:
     /// them. Throws Error, for instance if a stop is requested; the archive is then incomplete.
     [[nodiscard]] std::vector<SocketFile> pack(int directory, int to, const model::IdMap& ids, FileContents* apart,
                                                StopRequest& stop) const;
+
+    /// Calls `visit` for each file of an archive with the size of its content, without holes. An exception of `visit`
+    /// ends the reading. `from`: file whose offset is the start of the archive. Throws Error.
+    void forEachFile(int from, const std::function<void(std::uint64_t bytes)>& visit) const;
 
     /// Creates the files of an archive below `directory`. `from`: file whose offset is the start of the archive. The
     /// calling process must have only one thread, because its current directory changes during the call. Throws Error.

@@ -15,6 +15,7 @@
 #include "criu/kernel/fd_store.hpp"
 #include "criu/kernel/mount_calls.hpp"
 #include "criu/kernel/proc/procdir.hpp"
+#include "criu/memory/pages/page_source.hpp"
 #include "criu/model/options.hpp"
 #include "criu/namespaces/mount/file_contents.hpp"
 #include "criu/namespaces/mount/mount_dump.hpp"
@@ -68,6 +69,34 @@ MountStaging::MountStaging(const MountImages& mounts, const RestoreInputs& input
     const auto all = mounts_.all();
     if (std::any_of(all.begin(), all.end(), [this](const Mount* mount) { return hasContent(*mount); }))
         archives_.emplace();
+    countFiles(inputs);
+}
+
+/// Adds all files that the restore creates in file systems to the amounts of the restore. Throws Error if these exceed
+/// their limits.
+void MountStaging::countFiles(const RestoreInputs& inputs) const {
+    std::set<std::uint32_t> counted;
+    for (const Mount* const mount : mounts_.all()) {
+        const MntEntry& entry = mounts_.entryOf(*mount);
+        const ErrorContext context([&] { return mount->describe(); });
+        if (entry.deleted_file != nullptr)
+            inputs.addFile(entry.deleted_file->content.len);
+        if (!hasContent(*mount))
+            continue;
+        for (std::size_t at = 0; at < entry.n_sockets; ++at)
+            inputs.addFile(0);
+        if (!counted.insert(mount->device).second)
+            continue;
+        archives_.value().forEachFile(openContent(*mount).value().get(), [&inputs](std::uint64_t bytes) {
+            inputs.checkStop();
+            inputs.addFile(bytes);
+        });
+        if (const auto pages = pages_.open(memory::MemoryObject::files(mount->device))) {
+            std::uint64_t bytes = 0;
+            pages->addPresentBytes(bytes);
+            inputs.addMemory(bytes);
+        }
+    }
 }
 
 void MountStaging::openOutside(kernel::FdStore& store) {
@@ -245,11 +274,15 @@ bool MountStaging::hasContent(const Mount& mount) const {
             images_.exists(ImageKind::Tmpfs, static_cast<std::uint64_t>(mount.id)));
 }
 
+std::optional<UniqueFd> MountStaging::openContent(const Mount& mount) const {
+    auto archive = images_.openRaw(ImageKind::TmpfsDev, mount.device, O_RDONLY);
+    return archive ? std::move(archive)
+                   : images_.openRaw(ImageKind::Tmpfs, static_cast<std::uint64_t>(mount.id), O_RDONLY);
+}
+
 void MountStaging::fillFileSystem(const Mount& mount, int directory) const {
     const UniqueFd files(sys(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open a new file system"));
-    auto archive = images_.openRaw(ImageKind::TmpfsDev, mount.device, O_RDONLY);
-    if (!archive)
-        archive = images_.openRaw(ImageKind::Tmpfs, static_cast<std::uint64_t>(mount.id), O_RDONLY);
+    const auto archive = openContent(mount);
     if (!archive)
         fail("the images lack the files of it (device {:#x})", mount.device);
     archives_.value().unpack(archive->get(), files.get());

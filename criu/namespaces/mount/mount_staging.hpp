@@ -78,6 +78,8 @@ public:
 private:
     [[nodiscard]] UniqueFd mountWhereItShows(const Mount& mount, const kernel::FileSystemParts& parts) const;
     [[nodiscard]] bool hasContent(const Mount& mount) const;
+    [[nodiscard]] std::optional<UniqueFd> openContent(const Mount& mount) const;
+    void countFiles(const RestoreInputs& inputs) const;
     void makePossible();
     bool make(const Mount& mount);
     void place(const Mount& mount, UniqueFd fd);

@@ -324,3 +324,30 @@ TEST_CASE("commands and words") {
     CHECK_THROWS_WITH(validated({"restore", "-d", "--exec-cmd", "--", "prog"}), Contains("exclude each other"));
     CHECK_THROWS_WITH(validated({"dump", "-t5", "--exec-cmd", "--", "prog"}), Contains("restore only"));
 }
+
+TEST_CASE("--untrusted takes a range of ids without 0") {
+    CHECK(optionsOf({"--untrusted", "100000-165535"}).untrusted == model::IdRange{100000, 165535});
+    CHECK(optionsOf({"--untrusted", "5-5"}).untrusted == model::IdRange{5, 5});
+    for (const char* const wrong : {"0-10", "10", "10-9", "10-4294967295", "a-b", "1-", "-1"})
+        CHECK_THROWS_AS(optionsOf({"--untrusted", wrong}), Error);
+}
+
+TEST_CASE("--untrusted excludes options that reach out of the tree") {
+    const Words usual{"restore", "--untrusted", "5-6"};
+    const auto with = [&](const Words& more) {
+        Words words = usual;
+        words.insert(words.end(), more.begin(), more.end());
+        return validated(words);
+    };
+    CHECK(with({}).options.cgroupMode == model::CgroupMode::Ignore);
+    CHECK(with({"--manage-cgroups=ignore"}).options.cgroupMode == model::CgroupMode::Ignore);
+    CHECK(with({"--no-shell-job"}).options.untrusted);
+    CHECK_THROWS_WITH(with({"--manage-cgroups=soft"}), Contains("--manage-cgroups=ignore"));
+    CHECK_THROWS_WITH(with({"--external", "mnt[]"}), Contains("name each mount"));
+    CHECK_THROWS_WITH(with({"--ext-mount-map", "auto"}), Contains("name each mount"));
+    for (const Words& words :
+         {Words{"--shell-job"}, Words{"--join-ns", "net:/x"}, Words{"--cgroup-root", "/x"}, Words{"--cgroup-props", "x"},
+          Words{"--cgroup-props-file", "x"}, Words{"--cgroup-yard", "/x"}, Words{"--auto-dedup"}, Words{"--map-pages"},
+          Words{"--lazy-pages"}, Words{"--enable-fs", "all"}})
+        CHECK_THROWS_WITH(with(words), Contains(words.front()) && Contains("reaches out of the tree"));
+}

@@ -145,6 +145,7 @@ constexpr std::string_view kOwn[] = {
     "stream-to",
     "tls-peer",
     "trace",
+    "untrusted",
 };
 
 const OptionRow* find(std::string_view name) {

@@ -102,6 +102,10 @@ TEST_CASE("external resources are type, id and value") {
     CHECK(parseExternal("file[2a:1f]") == External{ExternalType::File, "2a:1f", {}});
     CHECK(parseExternal("file[2a:1f]:x") == External{ExternalType::File, "2a:1f", "x"});
     CHECK_THROWS_WITH(parseExternal("disk[1]"), Contains("use one of: mnt, dev, file"));
+    // A container chooses the first path, the caller only the last one.
+    CHECK_THROWS_WITH(parseExternal("mnt[/a]:/etc]:/b"), Contains("ambiguous") && Contains("ext_mnt"));
+    CHECK_THROWS_WITH(parseExternal("mnt[/a]:/etc]:"), Contains("ambiguous"));
+    CHECK(parseExternal("mnt[/a[1]]:/b[2]") == External{ExternalType::Mount, "/a[1]", "/b[2]"});
     Options options;
     addExternal("apparmor:unconfined", options);
     CHECK(options.externals.empty());

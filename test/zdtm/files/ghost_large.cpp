@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: also limited-content
 // zdtm: dump-options --ghost-limit 64M
 #include <fcntl.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// zdtm: also encrypted, encrypted-new-pidns, new-pidns, new-pidns-again
+// zdtm: also encrypted, encrypted-new-pidns, limited-content, new-pidns, new-pidns-again
 // zdtm: fails-with-4.2(from-other) the program itself is on a mount outside of the namespace
 // zdtm: restore-options --root /
 #include <fcntl.h>

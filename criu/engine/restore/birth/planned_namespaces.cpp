@@ -44,6 +44,8 @@ namespaces::NamespaceRestores planNamespaces(PlannedRestore& plan) {
                                            plan.images,
                                            plan.pages,
                                            plan.checkStop,
+                                           [&plan](std::uint64_t bytes) { plan.amounts.addFile(bytes); },
+                                           [&plan](std::uint64_t bytes) { plan.amounts.addMemory(bytes); },
                                            plan.tree(),
                                            (*plan.content.inventory)->root_ids,
                                            networks,

@@ -337,13 +337,17 @@ std::vector<kernel::FileRights> TaskFiles::usersOf(FileId id) const {
     return all_.rights().of({&id, 1});
 }
 
+const kernel::Usernsd* TaskFiles::usernsdForPaths() const {
+    return all_.options().untrusted ? nullptr : all_.usernsd();
+}
+
 UniqueFd TaskFiles::openPath(FileId regular, int flags, files::PathCheck check) {
     const FileEntry& entry = all_.entry(regular);
     if (entry.reg == nullptr)
         fail("file {} isn't a path", regular);
     const std::vector<kernel::FileRights> users =
         opening_ != nullptr ? all_.rights().of(opening_->ids) : all_.rights().of(pid_);
-    return files::openRegular(*entry.reg, flags, all_.remaps(), {users, check, all_.options(), all_.usernsd()});
+    return files::openRegular(*entry.reg, flags, all_.remaps(), {users, check, all_.options(), usernsdForPaths()});
 }
 
 UniqueFd TaskFiles::openForMapping(const VmaEntry& vma, int flags) {

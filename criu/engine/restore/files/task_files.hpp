@@ -48,6 +48,7 @@ public:
     [[nodiscard]] Log& log() override { return log_; }
     [[nodiscard]] const ImageDir& images() const override;
     [[nodiscard]] const kernel::Usernsd* usernsd() const override;
+    [[nodiscard]] const kernel::Usernsd* usernsdForPaths() const override;
     void provide(FileId id, UniqueFd fd) override;
     UniqueFd toServiceRange(UniqueFd fd) override;
     [[nodiscard]] int find(FileId id) const override;
