@@ -41,7 +41,7 @@ constexpr CommandSet PageClients{Dump, PreDump, LazyPages};
 constexpr CommandSet Summing{Dump, PreDump, PageServer, Restore, LazyPages, Explain};
 constexpr CommandSet OnCheck{Check};
 constexpr CommandSet Both{Dump, Restore, Explain};
-constexpr CommandSet Reports{Dump, PreDump, Restore, Check, Explain};
+constexpr CommandSet Reports{Dump, PreDump, Restore, Check, Explain, Verify};
 constexpr CommandSet Dumps{Dump, PreDump};
 constexpr CommandSet PageWriters{Dump, PreDump, PageServer};
 constexpr CommandSet PageWire{Dump, PreDump, LazyPages, PageServer};
