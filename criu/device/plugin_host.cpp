@@ -2,13 +2,18 @@
 #include "criu/device/plugin_host.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdarg>
 #include <cstdio>
+#include <exception>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "criu/base/log.hpp"
 #include "criu/device/plugin_symbols.hpp"
 #include "criu/image/image_dir.hpp"
+#include "criu/model/options.hpp"
 #include "lib/c/criu-plugin.h"
 
 namespace criu::device {
@@ -18,6 +23,28 @@ const Context*& current() noexcept {
     static const Context* context = nullptr;
     return context;
 }
+
+/// Options of plugins in the form of main()'s arguments.
+class PluginArguments {
+public:
+    /// Returns the arguments for `options`. Equal options keep their addresses, because plugins may store them.
+    [[nodiscard]] std::vector<char*>& of(const std::vector<std::string>& options) {
+        std::vector<std::string> texts{"criu-plugin"};
+        for (const std::string& option : options)
+            texts.push_back("--" + option);
+        if (texts != texts_) {
+            texts_ = std::move(texts);
+            pointers_.resize(texts_.size() + 1);
+        }
+        // Sets all pointers again, because getopt_long() of another plugin may have changed their order.
+        std::transform(texts_.begin(), texts_.end(), pointers_.begin(), [](std::string& text) { return text.data(); });
+        return pointers_;
+    }
+
+private:
+    std::vector<std::string> texts_;
+    std::vector<char*> pointers_;
+};
 
 }  // namespace
 
@@ -66,6 +93,21 @@ bool check_and_remove_inventory_plugin(const char* name, size_t length) {
         return false;
     names.erase(found);
     return true;
+}
+
+int criu_plugin_get_options(int* argc, char*** argv) {
+    static criu::device::PluginArguments arguments;
+    const auto* const context = criu::device::current();
+    if (context == nullptr || argc == nullptr || argv == nullptr)
+        return -EINVAL;
+    try {
+        std::vector<char*>& pointers = arguments.of(context->options.pluginOptions);
+        *argc = static_cast<int>(pointers.size()) - 1;
+        *argv = pointers.data();
+        return 0;
+    } catch (const std::exception&) {
+        return -ENOMEM;
+    }
 }
 
 void print_on_level(unsigned int level, const char* format, ...) {

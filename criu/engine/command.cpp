@@ -32,6 +32,19 @@ namespace {
 using options::Command;
 using options::Invocation;
 
+/// Warns of a --plugin-option for a plugin that isn't loaded, because no other code reports a misspelled name.
+void warnOfUnusedPluginOptions(const Run& run, const device::Subsystems& devices) {
+    for (const std::string& option : run.options.pluginOptions) {
+        const std::string_view plugin = std::string_view(option).substr(0, option.find('.'));
+        const bool used = std::any_of(devices.begin(), devices.end(), [&](const auto& device) {
+            const auto replaced = device->replacesPlugins();
+            return device->name() == plugin || std::find(replaced.begin(), replaced.end(), plugin) != replaced.end();
+        });
+        if (!used)
+            run.log.warn("--plugin-option {}: no plugin {} is loaded", option, plugin);
+    }
+}
+
 /// Removes the device subsystems that --no-device names, then loads plugins. For untrusted images, removes all device
 /// subsystems, because these open devices with criu's credentials. A plugin may replace a removed subsystem.
 /// Loads no plugins for a client with fewer privileges than criu: CRIU's plugins open images with criu's credentials,
@@ -52,6 +65,7 @@ void chooseDevices(const Run& run, device::Subsystems& devices, const device::Pl
         device::loadPlugins(plugins, off, devices, run.log);
     else
         run.log.info("No plugins are used for a client that hasn't all of criu's rights");
+    warnOfUnusedPluginOptions(run, devices);
 }
 
 /// Warns if other users may write to the directory, because criu can't distinguish files of these users from its own

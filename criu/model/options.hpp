@@ -293,6 +293,8 @@ struct Options {
     // Options for devices:
     std::vector<std::string> disabledDevices;  ///< --no-device: device subsystems and plugins that criu doesn't use
     std::vector<GpuMapping> gpuMap;
+    std::vector<std::string> pluginOptions;  ///< --plugin-option: texts PLUGIN.NAME[=VALUE], in their order
+
     /// Values of the subsystem options (device/subsystem_options.hpp), by the name of the option.
     std::map<std::string, std::uint64_t, std::less<>> subsystemValues;
 

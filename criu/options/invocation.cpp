@@ -223,7 +223,8 @@ static void requireJsonFits(const Invocation& invocation) {
     const Command command = invocation.command;
     if (!options.json)
         return;
-    if (command != Command::Check && command != Command::Explain && !options.dryRun && !options.displayStats)
+    const bool alwaysReports = command == Command::Check || command == Command::Explain || command == Command::Verify;
+    if (!alwaysReports && !options.dryRun && !options.displayStats)
         fail("--json needs {}--display-stats", command == Command::Dump ? "--dry-run or " : "");
     if (options.logFile == "-")
         fail("--json and --log-file - exclude each other: standard output is for the document");

@@ -41,7 +41,7 @@ constexpr CommandSet PageClients{Dump, PreDump, LazyPages};
 constexpr CommandSet Summing{Dump, PreDump, PageServer, Restore, LazyPages, Explain};
 constexpr CommandSet OnCheck{Check};
 constexpr CommandSet Both{Dump, Restore, Explain};
-constexpr CommandSet Reports{Dump, PreDump, Restore, Check, Explain};
+constexpr CommandSet Reports{Dump, PreDump, Restore, Check, Explain, Verify};
 constexpr CommandSet Dumps{Dump, PreDump};
 constexpr CommandSet PageWriters{Dump, PreDump, PageServer};
 constexpr CommandSet PageWire{Dump, PreDump, LazyPages, PageServer};
@@ -488,7 +488,8 @@ constexpr OptionRow kTable[] = {
     {Devices, "no-device", 0, Required, "amdgpu|cuda|PLUGIN", NoNo, Both, Built,
      "do not use this device subsystem or plugin; may be repeated", append<&O::disabledDevices>},
     {Devices, "plugin-option", 0, Required, "NAME=VALUE", NoNo, Both, Built,
-     "option of a CRIU plugin that this criu has built in: cuda_plugin.backend, .timeout, .device-map; may be repeated",
+     "option of a plugin, PLUGIN.NAME=VALUE; criu itself applies cuda_plugin.backend, .timeout, .device-map; may be "
+     "repeated",
      parsedInto<applyPluginOption>, "plugin_options"},
     {Devices, "gpu-map", 0, Required, "OLD=NEW", NoNo, OnRestore, Built,
      "replace GPU OLD by NEW (AMD: gpu id, unique id, PCI address; NVIDIA: UUID, number, model); may be repeated",

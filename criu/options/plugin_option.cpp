@@ -46,14 +46,10 @@ void applyTimeout(std::string_view value, model::Options& options) {
     applyOption("cuda-timeout", std::to_string(seconds == 0 ? kMost : seconds), options);
 }
 
-}  // namespace
-
-void applyPluginOption(std::string_view text, model::Options& options) {
+void applyCudaOption(std::string_view text, model::Options& options) {
     const std::size_t equals = std::min(text.find('='), text.size());
     const std::string_view name = text.substr(0, equals);
     const std::string_view value = text.substr(std::min(equals + 1, text.size()));
-    if (!name.starts_with(kCuda))
-        fail("'{}': only cuda_plugin has options here; criu passes none to plugins", name);
     if (equals == text.size())
         fail("'{}' is not of the form NAME=VALUE", text);
     const ErrorContext context([&] { return std::string(name); });
@@ -65,6 +61,18 @@ void applyPluginOption(std::string_view text, model::Options& options) {
         applyDeviceMap(value, options);
     else
         fail("cuda_plugin has no such option, use one of: cuda_plugin.backend, cuda_plugin.timeout, {}", kDeviceMap);
+}
+
+}  // namespace
+
+void applyPluginOption(std::string_view text, model::Options& options) {
+    const std::string_view name = text.substr(0, text.find('='));
+    const std::size_t dot = name.find('.');
+    if (dot == 0 || dot == std::string_view::npos || dot + 1 == name.size())
+        fail("'{}' is not of the form PLUGIN.NAME=VALUE", text);
+    if (text.starts_with(kCuda))
+        applyCudaOption(text, options);
+    options.pluginOptions.emplace_back(text);
 }
 
 bool isRestorePluginOption(std::string_view text) noexcept {

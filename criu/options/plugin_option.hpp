@@ -7,8 +7,8 @@
 
 namespace criu::options {
 
-/// Applies --plugin-option PLUGIN.NAME=VALUE. CRIU passes the value to a plugin. criu supports CUDA itself, so it
-/// applies its own option with the same meaning. Throws Error for other plugins and names.
+/// Stores --plugin-option PLUGIN.NAME[=VALUE] for plugins. criu supports CUDA itself, so it also applies its own option
+/// with the meaning of an option of cuda_plugin. Throws Error for a wrong form, and for other options of cuda_plugin.
 void applyPluginOption(std::string_view text, model::Options& options);
 
 /// Returns true for a --plugin-option that only a restore uses.

@@ -102,8 +102,9 @@ private:
             const InetConnection ends = file->ends().unmapped();
             if (file->ends() == file->dumpedEnds() || all.contains({ends.remote, ends.local}))
                 continue;
-            Error error(0, fmt::format("{} gets another address by --inet-map, but its peer is outside of the tree",
-                                       file->describe()));
+            Error error(0,
+                        fmt::format("{} ({}) gets another address by --inet-map, but its peer is outside of the tree",
+                                    file->name(), file->dumpedEnds().text()));
             error.addHint("restore with --tcp-close, which closes connections");
             throw error;
         }

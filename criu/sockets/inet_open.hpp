@@ -32,6 +32,7 @@ public:
     [[nodiscard]] const InetConnection& ends() const noexcept { return ends_; }
     /// Returns both ends with their dumped addresses, because the rules of the network lock contain these addresses.
     [[nodiscard]] const InetConnection& dumpedEnds() const noexcept { return dumpedEnds_; }
+    [[nodiscard]] std::string name() const;
     /// True for a TCP socket that listens at a port.
     [[nodiscard]] bool listens() const noexcept { return isTcp() && state_ == TcpState::Listen; }
     /// Records that another socket of the tree listens at the same port.
@@ -44,7 +45,6 @@ public:
 
 private:
     [[nodiscard]] bool isTcp() const noexcept;
-    [[nodiscard]] std::string name() const;
     void openConnection(int socket, std::uint32_t device, files::FileOpener& opener) const;
     bool tryConnect(TcpStreamRestore& stream, int socket, std::uint32_t device, files::FileOpener& opener) const;
     void openOther(int socket, std::uint32_t device, files::FileOpener& opener) const;

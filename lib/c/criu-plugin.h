@@ -128,6 +128,12 @@ int add_inventory_plugin(const char* name);
  * no plugin has checked fails the restore. */
 bool check_and_remove_inventory_plugin(const char* name, size_t length);
 
+/* Returns all texts PLUGIN.NAME[=VALUE] of --plugin-option and of the RPC field plugin_options in the form of main()'s
+ * arguments, for getopt_long(): argv[0] is a name, "--" is before each text, argv[argc] is NULL. Plugins ignore options
+ * that they don't know. The strings belong to criu, and live until exit of the plugin. Returns 0 or a negative errno.
+ * CRIU 4.2 lacks this function. */
+int criu_plugin_get_options(int* argc, char*** argv);
+
 /* Writes a line to criu's log. Levels are those of -v: 1 error, 2 warning, 3 info, 4 debug. */
 void print_on_level(unsigned int level, const char* format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -81,6 +81,32 @@ def statistics_as_json(case):
     says(case.criu("check", "--json", "-o", "-", status=1), "--json and --log-file - exclude each other")
 
 
+def verification_as_json(case):
+    """criu verify: damages, and what has no checksums"""
+    program = case.python("memory = bytearray(os.urandom(1 << 20))\nready()\ntime.sleep(1000)\n")
+    dump = ["dump", "-t", str(program.pid), "--leave-running"]
+    os.mkdir("plain")
+    case.criu(*dump, "-D", "plain")
+    got = document(case, "verify", "-D", "plain", status=1)
+    require(set(got) == {"command", "good", "damages", "unverified", "verified"} and got["command"] == "verify", f"{got}")
+    require(not got["good"] and not got["damages"] and not got["verified"], f"{got}")
+    require(any("has no list of checksums" in each for each in got["unverified"])
+            and any("pages have no checksums" in each for each in got["unverified"]), f"{got}")
+    case.criu(*dump, "-D", case.images, "--checksum")
+    got = document(case, "verify", "-D", case.images)
+    require(got["good"] and not got["damages"] and not got["unverified"] and len(got["verified"]) == 2, f"{got}")
+    core = os.path.join(case.images, f"core-{program.pid}.img")
+    with open(core, "r+b") as file:
+        file.seek(20)
+        byte = file.read(1)[0]
+        file.seek(20)
+        file.write(bytes([byte ^ 1]))
+    got = document(case, "verify", "-D", case.images, status=1)
+    require(not got["good"] and not got["unverified"] and len(got["damages"]) == 1
+            and os.path.basename(core) in got["damages"][0], f"{got}")
+    says(case.criu("verify", "-D", case.images, status=1), r"(?m)^Damaged: .*core-")
+
+
 def held_by_zombie(case):
     """A pid of the images is held by a process that ended and that its parent hasn't waited for: criu explain names the
     parent, and doesn't advise to end the ended process.
@@ -99,4 +125,4 @@ def held_by_zombie(case):
     os.kill(parent, signal.SIGKILL)
 
 
-CASES = [features_as_json, explanation_as_json, statistics_as_json, held_by_zombie]
+CASES = [features_as_json, explanation_as_json, statistics_as_json, verification_as_json, held_by_zombie]

@@ -4,6 +4,7 @@
 // names a call that fails.
 #include <errno.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,11 +43,31 @@ static __attribute__((format(printf, 2, 3))) int note(const char* call, const ch
     return fail != NULL && strcmp(fail, call) == 0 ? -EIO : 0;
 }
 
+/* Records the option example.colour of --plugin-option. Ignores options of other plugins. */
+static int read_options(void) {
+    static const struct option known[] = {{"example.colour", optional_argument, NULL, 'c'}, {0}};
+    int argc;
+    char** argv;
+    if (criu_plugin_get_options(&argc, &argv) != 0 || argv[argc] != NULL)
+        return -EINVAL;
+    int failed = 0;
+    int found;
+    optind = 0;
+    opterr = 0;
+    while (failed == 0 && (found = getopt_long(argc, argv, "", known, NULL)) != -1)
+        if (found == 'c')
+            failed = optarg == NULL ? -EINVAL : note("option", " colour %s of %d", optarg, argc - 1);
+    /* The order of a changed array must not affect the next plugin. */
+    argv[0] = argv[argc - 1];
+    return failed;
+}
+
 static int start(int stage) {
     if (stage == CR_PLUGIN_STAGE__RESTORE && !check_and_remove_inventory_plugin(name, strlen(name)))
         note("unwanted", "%s", "");
     print_on_level(3, "%s: stage %d\n", name, stage);
-    return note("init", " %d", stage);
+    const int failed = read_options();
+    return failed != 0 ? failed : note("init", " %d", stage);
 }
 
 static void end(int stage, int result) {

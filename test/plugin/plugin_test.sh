@@ -93,6 +93,25 @@ done
 expect "restore after all" restore -L "$plugins"
 expect "the program found all unchanged" finished "PASS moved by 4096"
 
+# Options of plugins.
+start
+expect "an option without plugin" fails dump -L "$plugins" --plugin-option colour=red
+expect "dump refuses a value that the plugin refuses" fails dump -L "$plugins" --plugin-option example.colour
+expect "and names the plugin" grep -q "Error.*example.*init" images/dump.log
+expect "dump with options" dump -L "$plugins" --plugin-option example.colour=red --plugin-option=other.flag \
+    --plugin-option cuda_plugin.backend=auto --plugin-option example.colour=blue=green
+expect "the plugin reads its options in their order" grep -q \
+    "^option colour red of 4,option colour blue=green of 4,init 0," <(paste -sd, calls)
+expect "an option of a plugin that isn't loaded" grep -q "Warn.*other.flag: no plugin other is loaded" images/dump.log
+expect "options of loaded plugins and of CUDA cause no warning" fails grep -q "Warn.*\(example\|cuda_plugin\)\." images/dump.log
+wait "$pid" 2>/dev/null
+mkdir two
+cp "$plugins/example.so" two/first.so
+cp "$plugins/example.so" two/second.so
+expect "restore with two plugins" restore -L "$work/two" --plugin-option example.colour=white
+expect "both read all options" test "$(grep -c "^option colour white of 1" calls)" = 2
+expect "the program found all unchanged" finished "PASS moved by"
+
 # A connection to an external process, which the plugin creates again.
 export EXAMPLE_SERVER=$work/server
 "$(dirname "$user")/socket_user" serve "$EXAMPLE_SERVER" </dev/null >server.out 2>&1 &

@@ -2,8 +2,11 @@
 #include <atomic>
 #include <iterator>
 #include <mutex>
+#include <string>
+#include <vector>
 
 #include "criu/base/error.hpp"
+#include "criu/base/json.hpp"
 #include "criu/base/printable.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/engine/engine.hpp"
@@ -16,36 +19,71 @@
 namespace criu::engine {
 namespace {
 
-/// Findings of `criu verify`, with one line for each. Any thread may add damage.
+/// Findings of `criu verify`. Any thread may add damage.
 class DamageReport {
 public:
     void damage(std::string_view text) {
-        add("Damaged: ", text);
+        add(Kind::Damage, text);
         ++damages_;
     }
-    /// Adds a line for content that criu can't verify.
+    /// Adds content that criu can't verify.
     void lacking(std::string_view text) {
-        add("", text);
+        add(Kind::Unverified, text);
         complete_ = false;
     }
-    void good(std::string_view text) { add("", text); }
+    void good(std::string_view text) { add(Kind::Verified, text); }
 
     [[nodiscard]] unsigned damages() const noexcept { return damages_; }
     /// Returns true if criu verified all content and found no damage.
     [[nodiscard]] bool complete() const noexcept { return complete_ && damages_ == 0; }
-    [[nodiscard]] std::string take() { return std::move(text_); }
+    /// Returns the report with one line for each finding.
+    [[nodiscard]] std::string text() const;
+    /// Returns the report as a JSON document.
+    [[nodiscard]] std::string json() const;
 
 private:
-    void add(std::string_view kind, std::string_view text) {
+    enum class Kind : std::uint8_t { Damage, Unverified, Verified };
+    struct Finding {
+        Kind kind;
+        std::string text;
+    };
+
+    void add(Kind kind, std::string_view text) {
         const std::lock_guard lock(mutex_);
-        fmt::format_to(std::back_inserter(text_), "{}{}\n", kind, printable(text));
+        findings_.push_back({kind, std::string(text)});
     }
+    void addList(JsonWriter& out, std::string_view key, Kind kind) const;
 
     std::mutex mutex_;
-    std::string text_;
+    std::vector<Finding> findings_;
     std::atomic<unsigned> damages_{0};
     bool complete_ = true;
 };
+
+std::string DamageReport::text() const {
+    std::string out;
+    for (const Finding& each : findings_)
+        fmt::format_to(std::back_inserter(out), "{}{}\n", each.kind == Kind::Damage ? "Damaged: " : "",
+                       printable(each.text));
+    return out;
+}
+
+void DamageReport::addList(JsonWriter& out, std::string_view key, Kind kind) const {
+    out.beginList(key);
+    for (const Finding& each : findings_)
+        if (each.kind == kind)
+            out.add("", each.text);
+    out.end();
+}
+
+std::string DamageReport::json() const {
+    JsonWriter out;
+    out.beginObject().add("command", "verify").add("good", complete());
+    addList(out, "damages", Kind::Damage);
+    addList(out, "unverified", Kind::Unverified);
+    addList(out, "verified", Kind::Verified);
+    return out.end().take();
+}
 
 void verifyFiles(const ImageDir& images, DamageReport& report, const std::function<void()>& checkStop) {
     const unsigned before = report.damages();
@@ -76,12 +114,8 @@ void verifyPages(const ImageDir& images, DamageReport& report, const std::functi
                                 check.compared() >> 20));
 }
 
-}  // namespace
-
-int verify(Run& run, std::string& answer) {
-    ImageDir images = takeImages(run);
+void verifyAll(Run& run, ImageDir& images, DamageReport& report) {
     const auto checkStop = [&run] { run.stop.throwIfRequested(); };
-    DamageReport report;
     bool authentic = false;
     try {
         for (const std::string& found : verifySecrecy(run, images)) {
@@ -94,15 +128,21 @@ int verify(Run& run, std::string& answer) {
         report.damage(error.what());
     }
     // Skips the checksums if the signature or the encryption has already verified all content.
-    if (authentic || report.damages() != 0) {
-        answer = report.take();
-        return report.complete() ? 0 : 1;
-    }
+    if (authentic || report.damages() != 0)
+        return;
     images.openParents();
     for (const ImageDir* dir = &images; dir != nullptr; dir = dir->parent())
         verifyFiles(*dir, report, checkStop);
     verifyPages(images, report, checkStop);
-    answer = report.take();
+}
+
+}  // namespace
+
+int verify(Run& run, std::string& answer) {
+    ImageDir images = takeImages(run);
+    DamageReport report;
+    verifyAll(run, images, report);
+    answer = run.options.json ? report.json() : report.text();
     return report.complete() ? 0 : 1;
 }
 

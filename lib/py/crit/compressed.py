@@ -13,6 +13,7 @@ from . import checkpoint as c
 from .checkpoint import Checkpoint, CheckpointError
 
 _LZ4, _ZSTD = 1, 2
+_ALIGNED = 8  # flag of CRIU 4.3 in pagemap_entry.flags: the content begins at the next page boundary of the pages file
 
 
 class _Block(NamedTuple):
@@ -58,22 +59,27 @@ class Blocks:
 
     @classmethod
     def of(cls, checkpoint: Checkpoint, pagemap: str) -> Blocks | None:
-        """Creates the blocks of a pagemap. None if it isn't compressed."""
+        """Creates the blocks of a pagemap. None if it isn't compressed. Pagemaps of CRIU 4.3 name no codec; their blocks
+        are LZ4.
+        """
         with open(checkpoint.name(pagemap), "rb") as stream:
-            entries = images.ImageReader(stream).messages()
-            head = next(entries, None)
-            if head is None or not head.codec:
+            head, *entries = list(images.ImageReader(stream).messages()) or [None]
+            if head is None:
                 return None
-            blocks = cls(head.codec)
+            if not head.codec and not any(entry.HasField("blocks") or entry.flags & _ALIGNED for entry in entries):
+                return None
+            blocks = cls(head.codec or _LZ4)
             for entry in entries:
                 if entry.flags & c.PRESENT:
                     blocks._add_run(entry.nr_pages * c.PAGE, entry.blocks.pages_per_block * c.PAGE,
-                                    list(entry.blocks.block_sizes))
+                                    list(entry.blocks.block_sizes), bool(entry.flags & _ALIGNED))
             return blocks
 
-    def _add_run(self, size: int, each: int, stored: list[int]) -> None:
+    def _add_run(self, size: int, each: int, stored: list[int], aligned: bool) -> None:
         if not stored:
             each, stored = size, [size]
+        if aligned and any(stored):
+            self.size = -(-self.size // c.PAGE) * c.PAGE
         if not each or len(stored) != -(-size // each):
             raise CheckpointError("a pagemap has blocks that don't fit its pages")
         for bytes_stored in stored:

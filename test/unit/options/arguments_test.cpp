@@ -261,8 +261,17 @@ TEST_CASE("options of CRIU's CUDA plugin set those of the built-in support") {
     refused("cuda_plugin.timeout=soon", "not a number");
     refused("cuda_plugin.timeout", "NAME=VALUE");
     refused("cuda_plugin.colour=red", "cuda_plugin has no such option");
-    refused("tpu_plugin.backend=auto", "only cuda_plugin");
+    refused("backend=auto", "'backend=auto' is not of the form PLUGIN.NAME=VALUE");
+    refused(".backend", "PLUGIN.NAME=VALUE");
+    refused("tpu_plugin.=auto", "PLUGIN.NAME=VALUE");
     refused("cuda_plugin.device-map=0=1", "for restore only");
+}
+
+TEST_CASE("options of plugins stay in their order") {
+    const auto dump = validated({"dump", "-t", "5", "--plugin-option", "tpu_plugin.backend=a=b", "--plugin-option",
+                                 "cuda_plugin.timeout=600", "--plugin-option=tpu_plugin.flag"});
+    CHECK(dump.options.pluginOptions ==
+          std::vector<std::string>{"tpu_plugin.backend=a=b", "cuda_plugin.timeout=600", "tpu_plugin.flag"});
 }
 
 TEST_CASE("addresses of --inet-map") {

@@ -27,7 +27,7 @@ _FLAGS = {
     },
     "seals.flags": {"F_SEAL_SEAL": 0x1, "F_SEAL_SHRINK": 0x2, "F_SEAL_GROW": 0x4, "F_SEAL_WRITE": 0x8,
                     "F_SEAL_FUTURE_WRITE": 0x10},
-    "pmap.flags": {"PE_PARENT": 1 << 0, "PE_LAZY": 1 << 1, "PE_PRESENT": 1 << 2},
+    "pmap.flags": {"PE_PARENT": 1 << 0, "PE_LAZY": 1 << 1, "PE_PRESENT": 1 << 2, "PE_PAYLOAD_ALIGNED": 1 << 3},
 }
 
 # (criu).dict and the field's name → names of values. The names of task_state are wrong (for criu 2 is a zombie, 3 a
