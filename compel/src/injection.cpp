@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <utility>
 
 #include "fail.hpp"
@@ -83,6 +84,118 @@ std::uint64_t wholePages(std::uint64_t size) noexcept {
 }
 
 }  // namespace
+
+namespace {
+
+/// System calls that several threads make at the same time. A thread whose call fails makes no further calls.
+class ParallelCalls {
+public:
+    /// Adds a thread. Returns false, and adds nothing, if the thread has ended or runs 32-bit code, for which the
+    /// tracer must choose addresses.
+    bool add(Tracee& thread, const std::optional<SyscallInstruction>& instruction) {
+        try {
+            auto calls = std::make_unique<RemoteSyscalls>(thread, instruction);
+            if (!calls->savedRegisters().isNative())
+                return false;
+            calls_.push_back(std::move(calls));
+        } catch (const Error&) {
+            return false;
+        }
+        return true;
+    }
+
+    /// Makes the call `number` in all threads. `argumentsOf`: returns the arguments for the thread with this index.
+    /// Returns the results, with -ESRCH for a thread that can't make the call.
+    template <typename ArgumentsOf>
+    std::vector<std::int64_t> make(std::int64_t number, const ArgumentsOf& argumentsOf) {
+        std::vector<std::int64_t> results(calls_.size(), -ESRCH);
+        forEach([&](std::size_t i) { calls_[i]->startCall(number, argumentsOf(i)); });
+        forEach([&](std::size_t i) { calls_[i]->passEntry(); });
+        forEach([&](std::size_t i) { results[i] = calls_[i]->finishCall(); });
+        return results;
+    }
+
+    /// Restores all threads.
+    void restore() {
+        forEach([&](std::size_t i) { calls_[i]->startRestore(); });
+        forEach([&](std::size_t i) { calls_[i]->restore(); });
+    }
+
+    void leaveOut(std::size_t at) noexcept { calls_[at].reset(); }
+
+private:
+    template <typename Work>
+    void forEach(const Work& work) {
+        for (std::size_t i = 0; i < calls_.size(); ++i) {
+            if (!calls_[i])
+                continue;
+            try {
+                work(i);
+            } catch (const Error&) {
+                calls_[i].reset();  // the destructor restores the thread
+            }
+        }
+    }
+
+    std::vector<std::unique_ptr<RemoteSyscalls>> calls_;  ///< null for a thread whose call failed
+};
+
+}  // namespace
+
+std::vector<std::optional<InjectedMemory>> mapBlobs(const Blob& blob, std::span<const InjectionRequest> requests) {
+    std::vector<std::optional<InjectedMemory>> all(requests.size());
+    const std::uint64_t codeSize = wholePages(blob.bytes.size());
+    ParallelCalls calls;
+    std::vector<std::size_t> chosen;  // index of the request of each thread in `calls`
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        const InjectionRequest& request = requests[i];
+        if (request.dataSize != 0 && request.syscallInstruction && request.syscallInstruction->restorer != 0 &&
+            calls.add(*request.thread, request.syscallInstruction))
+            chosen.push_back(i);
+    }
+    // The first call reserves memory for both. The second call replaces a part of it by memory for data.
+    constexpr std::uint64_t flags = MAP_PRIVATE | MAP_ANONYMOUS;
+    const auto dataSizeOf = [&](std::size_t at) { return wholePages(requests[chosen[at]].dataSize); };
+    const auto codes = calls.make(SYS_mmap, [&](std::size_t at) {
+        return SyscallArguments{0, codeSize + dataSizeOf(at), PROT_READ | PROT_EXEC, flags, ~std::uint64_t{0}, 0};
+    });
+    for (std::size_t at = 0; at < chosen.size(); ++at)
+        if (isSyscallError(codes[at]))
+            calls.leaveOut(at);
+    const auto datas = calls.make(SYS_mmap, [&](std::size_t at) {
+        return SyscallArguments{static_cast<std::uint64_t>(codes[at]) + codeSize,
+                                dataSizeOf(at),
+                                PROT_READ | PROT_WRITE,
+                                flags | MAP_FIXED,
+                                ~std::uint64_t{0},
+                                0};
+    });
+    calls.restore();
+    for (std::size_t at = 0; at < chosen.size(); ++at) {
+        if (isSyscallError(codes[at]))
+            continue;
+        const InjectionRequest& request = requests[chosen[at]];
+        const auto code = static_cast<RemoteAddress>(codes[at]);
+        try {
+            if (!isSyscallError(datas[at])) {
+                RemoteMemory(request.thread->tid()).write(code, blob.bytes);
+                all[chosen[at]] = InjectedMemory{code, code + codeSize, dataSizeOf(at)};
+                continue;
+            }
+        } catch (const Error&) {
+            // The process keeps nothing of a blob that isn't complete.
+        }
+        try {
+            RemoteSyscalls remote(*request.thread, request.syscallInstruction);
+            remote.munmap(code, codeSize + dataSizeOf(at));
+            remote.restore();
+        } catch (const Error&) {
+            // Ignored: the thread has ended, or the caller's next call in it fails, too.
+            continue;
+        }
+    }
+    return all;
+}
 
 SyscallInstruction syscallInstructionIn(const Blob& blob, RemoteAddress code) {
     const auto addressOf = [&](const auto& bytes) {
@@ -352,7 +465,8 @@ Injection::Injection(Tracee& thread, const Blob& blob, std::uint64_t dataSize,
     }
 }
 
-Injection::Injection(Tracee& thread, const Blob& blob, const InjectedMemory& present)
+Injection::Injection(Tracee& thread, const Blob& blob, const InjectedMemory& present,
+                     std::optional<SyscallInstruction> syscallInstruction)
     : thread_(thread),
       blob_(blob),
       memory_(thread.tid()),
@@ -361,7 +475,8 @@ Injection::Injection(Tracee& thread, const Blob& blob, const InjectedMemory& pre
       dataSize_(present.dataSize),
       code_(present.code),
       data_(present.data) {
-    syscallInstruction_ = blobsInstruction_ = syscallInstructionIn(blob, code_);
+    blobsInstruction_ = syscallInstruction ? syscallInstruction : syscallInstructionIn(blob, code_);
+    syscallInstruction_ = blobsInstruction_;
 }
 
 Injection::~Injection() {
@@ -387,6 +502,27 @@ void Injection::cure() {
     unmap();
 }
 
+bool Injection::isOneRange() const noexcept {
+    return code_ != 0 && data_ != 0 && (code_ + codeSize_ == data_ || data_ + dataSize_ == code_) &&
+           syscallInstruction_ && syscallInstruction_->restorer != 0;
+}
+
+void Injection::cureAll(std::span<Injection* const> injections) {
+    ParallelCalls calls;
+    std::vector<Injection*> unmapped;
+    for (Injection* const injection : injections)
+        if (injection->isOneRange() && calls.add(injection->thread_, injection->syscallInstruction_))
+            unmapped.push_back(injection);
+    const auto results = calls.make(SYS_munmap, [&](std::size_t at) {
+        const Injection& injection = *unmapped[at];
+        return SyscallArguments{std::min(injection.code_, injection.data_), injection.codeSize_ + injection.dataSize_};
+    });
+    calls.restore();
+    for (std::size_t i = 0; i < unmapped.size(); ++i)
+        if (results[i] == 0)
+            unmapped[i]->code_ = unmapped[i]->data_ = 0;
+}
+
 void Injection::unmap() {
     if (code_ == 0 && data_ == 0)
         return;
@@ -397,8 +533,9 @@ void Injection::unmap() {
     RemoteSyscalls remote(thread_, syscallInstruction_);
     const auto code = std::exchange(code_, 0);
     const auto data = std::exchange(data_, 0);
-    if (code != 0 && code + codeSize_ == data) {
-        remote.munmap(code, codeSize_ + dataSize_);
+    // The kernel usually maps memory from high to low addresses, so data usually ends where the code starts.
+    if (code != 0 && data != 0 && (code + codeSize_ == data || data + dataSize_ == code)) {
+        remote.munmap(std::min(code, data), codeSize_ + dataSize_);
     } else {
         if (code != 0)
             remote.munmap(code, codeSize_);

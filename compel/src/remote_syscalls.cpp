@@ -116,12 +116,15 @@ void RemoteSyscalls::takeFrameAway() {
         (void)memory_.writeAllowed(std::exchange(frame_, 0), belowStack_);
 }
 
-void RemoteSyscalls::runToSyscallStop() {
-    for (int signal = 0;;) {
-        moved_ = true;
-        tracee_.syscallStep(signal);
+void RemoteSyscalls::goToSyscallStop() {
+    moved_ = true;
+    tracee_.syscallStep();
+}
+
+void RemoteSyscalls::awaitSyscallStop() {
+    for (;;) {
         const auto stop = tracee_.waitStop();
-        signal = 0;
+        int signal = 0;
         switch (stop.kind) {
             case StopInfo::Kind::Syscall:
                 return;
@@ -147,28 +150,39 @@ void RemoteSyscalls::runToSyscallStop() {
             case StopInfo::Kind::Event:
                 break;
         }
+        tracee_.syscallStep(signal);
     }
 }
 
-std::int64_t RemoteSyscalls::call(std::int64_t number, const SyscallArguments& arguments) {
-    if (restored_)
+void RemoteSyscalls::startCall(std::int64_t number, const SyscallArguments& arguments) {
+    if (restored_ || requeues_)
         fail("system call in thread ", tracee_.tid(), " whose registers have been restored already");
-    // If the tracer dies between two steps, the thread must be able to return through the signal frame. So call() sets
+    number_ = number;
+    arguments_ = arguments;
+    // If the tracer dies between two steps, the thread must be able to return through the signal frame. So this sets
     // the registers before the signal mask, and restore() sets the mask before the registers.
     const bool isFirst = !std::exchange(begun_, true);
     if (isFirst)
         placeFrame();
+    Registers registers = saved_;
+    registers.setCall(number, arguments, instruction_);
+    if (frame_ != 0)
+        registers.setReturnFrame(frame_);
+    tracee_.setRegisters(registers);
+    if (isFirst)
+        tracee_.setSignalMask(allSignals);
+    goToSyscallStop();
+}
+
+void RemoteSyscalls::passEntry() {
+    awaitSyscallStop();
+    atEntry_ = true;
+    goToSyscallStop();
+}
+
+std::int64_t RemoteSyscalls::finishCall() {
     for (;;) {
-        Registers registers = saved_;
-        registers.setCall(number, arguments, instruction_);
-        if (frame_ != 0)
-            registers.setReturnFrame(frame_);
-        tracee_.setRegisters(registers);
-        if (isFirst)
-            tracee_.setSignalMask(allSignals);
-        runToSyscallStop();
-        atEntry_ = true;
-        runToSyscallStop();
+        awaitSyscallStop();
         atEntry_ = false;
         const auto result = tracee_.registers().syscallResult();
         constexpr std::int64_t restartFirst = -514;  // ERESTARTSYS, ERESTARTNOINTR, ERESTARTNOHAND
@@ -178,7 +192,15 @@ std::int64_t RemoteSyscalls::call(std::int64_t number, const SyscallArguments& a
             return -EINTR;
         if (result < restartFirst || result > restartLast)
             return result;
+        startCall(number_, SyscallArguments(arguments_));
+        passEntry();
     }
+}
+
+std::int64_t RemoteSyscalls::call(std::int64_t number, const SyscallArguments& arguments) {
+    startCall(number, arguments);
+    passEntry();
+    return finishCall();
 }
 
 std::uint64_t RemoteSyscalls::checkedCall(const char* what, std::int64_t number, const SyscallArguments& arguments) {
@@ -228,8 +250,16 @@ void RemoteSyscalls::mprotect(RemoteAddress address, std::uint64_t size, int pro
     checkedCall("mprotect", SYS_mprotect, {address, size, static_cast<std::uint64_t>(protection)});
 }
 
+void RemoteSyscalls::startRestore() {
+    if (restored_ || !moved_ || atEntry_ || !tracee_.stopped())
+        return;
+    requeues_ = tracee_.startRequeue();
+}
+
 void RemoteSyscalls::restore() {
     if (std::exchange(restored_, true) || tracee_.released())
+        return;
+    if (std::exchange(requeues_, false) && tracee_.waitStop().kind == StopInfo::Kind::Exited)
         return;
     if (!tracee_.stopped()) {
         // The call hasn't ended in time, because another process has changed the code. So stops the thread.
@@ -247,7 +277,8 @@ void RemoteSyscalls::restore() {
         auto registers = tracee_.registers();
         registers.leaveSyscall();
         tracee_.setRegisters(registers);
-        runToSyscallStop();
+        goToSyscallStop();
+        awaitSyscallStop();
     }
     // Makes the thread stop in the kernel's signal handling, with its original registers. The kernel restarts an
     // interrupted system call only when a thread leaves signal handling.

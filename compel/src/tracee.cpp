@@ -308,6 +308,14 @@ void Tracee::requeueSignal() {
         setSignalMask(*mask);
 }
 
+bool Tracee::startRequeue() {
+    if (!stop_ || (stop_->kind != StopInfo::Kind::Syscall && stop_->kind != StopInfo::Kind::Event))
+        return false;
+    interrupt();
+    cont();
+    return true;
+}
+
 bool Tracee::leaveCode(std::uint64_t start, std::uint64_t end) {
     constexpr unsigned most = 4096;
     const auto isInside = [&](std::uint64_t at) { return start <= at && at < end; };

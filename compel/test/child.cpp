@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/rseq.h>
 #include <sys/socket.h>
@@ -11,6 +12,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -123,6 +125,18 @@ bool eventually(const std::function<bool()>& done) {
         std::this_thread::sleep_for(1ms);
     }
     return true;
+}
+
+bool runs32BitCode() {
+    Child child([](const Child::Talk&) -> int {
+        constexpr unsigned char breakpoint = 0xcc;
+        void* const page =
+            ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+        std::memcpy(page, &breakpoint, sizeof(breakpoint));
+        asm volatile("pushq $0x23\n\tpushq %0\n\tlretq" ::"r"(page) : "memory");
+        __builtin_unreachable();
+    });
+    return child.exitCode() == 128 + SIGTRAP;
 }
 
 }  // namespace compel::test

@@ -59,4 +59,8 @@ std::string mapsOf(pid_t pid);
 /// Polls `done` until it returns true, for at most a minute. Returns its last result.
 bool eventually(const std::function<bool()>& done);
 
+/// Returns true if the kernel runs 32-bit code in a 64-bit process. It doesn't without CONFIG_IA32_EMULATION on some
+/// virtual machines.
+bool runs32BitCode();
+
 }  // namespace compel::test

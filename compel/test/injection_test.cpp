@@ -144,6 +144,69 @@ TEST_CASE("a blob runs in a thread, which doesn't notice") {
     CHECK(child.exitCode() == 5);
 }
 
+TEST_CASE("a blob is mapped into several processes at the same time, and unmapped") {
+    enum : std::size_t { Usual, Limited, Ended, EndsLater, Last };
+    std::vector<std::unique_ptr<Child>> children;
+    for (std::size_t i = 0; i < Last; ++i)
+        children.push_back(std::make_unique<Child>([](const Child::Talk& talk) {
+            talk.say("ready");
+            talk.hear();
+            return 5;
+        }));
+    std::vector<FrozenProcess> processes;
+    std::vector<InjectionRequest> requests;
+    for (const auto& child : children) {
+        REQUIRE(child->hear() == "ready");
+        processes.push_back(FrozenProcess::freeze(child->pid()));
+    }
+    for (auto& process : processes)
+        requests.push_back({&process.leader(), 5000, process.syscallInstruction()});
+    const rlimit none{0, RLIM_INFINITY};
+    rlimit unlimited{};
+    REQUIRE(::prlimit(children[Limited]->pid(), RLIMIT_AS, &none, &unlimited) == 0);
+    REQUIRE(::kill(children[Ended]->pid(), SIGKILL) == 0);
+    std::vector<State> before;
+    std::vector<std::string> maps;
+    for (const std::size_t i : {Usual, Limited}) {
+        before.push_back(stateOf(processes[i].leader()));
+        maps.push_back(test::mapsOf(children[i]->pid()));
+    }
+
+    const auto memory = mapBlobs(testblob::blob, requests);
+    REQUIRE(memory.size() == Last);
+    CHECK(memory[Usual]);
+    CHECK_FALSE(memory[Limited]);
+    CHECK_FALSE(memory[Ended]);
+    REQUIRE(memory[EndsLater]);
+    CHECK(test::mapsOf(children[Usual]->pid()) != maps[Usual]);
+    CHECK(test::mapsOf(children[Limited]->pid()) == maps[Limited]);
+    {
+        Injection usual(processes[Usual].leader(), testblob::blob, *memory[Usual], requests[Usual].syscallInstruction);
+        Injection later(processes[EndsLater].leader(), testblob::blob, *memory[EndsLater],
+                        requests[EndsLater].syscallInstruction);
+        CHECK_THROWS_AS(
+            Injection(processes[Limited].leader(), testblob::blob, 5000, requests[Limited].syscallInstruction), Error);
+        usual.memory().writeValue(usual.data(), Argument{.task = Task::Identify});
+        CHECK(usual.run(processes[Usual].leader(), usual.data(), usual.data() + usual.dataSize()) ==
+              children[Usual]->pid());
+        REQUIRE(::kill(children[EndsLater]->pid(), SIGKILL) == 0);
+        const std::array<Injection*, 2> all{&usual, &later};
+        Injection::cureAll(all);
+        CHECK(test::mapsOf(children[Usual]->pid()) == maps[Usual]);
+        CHECK_NOTHROW(usual.cure());
+        CHECK_THROWS_AS(later.cure(), Error);
+    }
+    REQUIRE(::prlimit(children[Limited]->pid(), RLIMIT_AS, &unlimited, nullptr) == 0);
+    for (const std::size_t i : {Usual, Limited}) {
+        CHECK(stateOf(processes[i].leader()) == before[i]);
+        CHECK(test::mapsOf(children[i]->pid()) == maps[i]);
+        processes[i].detach();
+        children[i]->say("end");
+        INFO(i);
+        CHECK(children[i]->exitCode() == 5);
+    }
+}
+
 TEST_CASE("a fault's signal that waits when the thread is stopped isn't the blob's, and stays") {
     Child child(awaitFault);
     REQUIRE(child.hear() == "ready");

@@ -127,6 +127,10 @@ TEST_CASE("a process without any system call instruction gets one for a while") 
 }
 
 TEST_CASE("a thread in 32-bit code executes 64-bit system calls and doesn't notice") {
+    if (!test::runs32BitCode()) {
+        WARN("this kernel doesn't run 32-bit code");
+        return;
+    }
     Child child([](const Child::Talk& talk) -> int {
         talk.say("ready");
         liveIn32Bit();

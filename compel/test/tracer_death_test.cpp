@@ -255,6 +255,10 @@ TEST_CASE("so does one whose user's queue of signals is full") {
 }
 
 TEST_CASE("a thread in 32-bit code goes on when its tracer dies while a blob runs") {
+    if (!test::runs32BitCode()) {
+        WARN("this kernel doesn't run 32-bit code");
+        return;
+    }
     Child child([](const Child::Talk& talk) -> int {
         void* const place =
             ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);

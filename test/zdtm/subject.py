@@ -76,6 +76,8 @@ class Subject:
         skip = self._said("SKIP")
         if skip:
             raise Skipped(skip[0][5:])
+        if self.root in self.init.ended and self._is_32_bit() and "[Errno 8]" in (processes.text(self.output) or ""):
+            raise Skipped("this kernel doesn't run 32-bit programs (CONFIG_IA32_EMULATION)")
         self._require(self._said("READY"), "the program could not build its state")
         # The kernel shows written bytes before it moves the file position.
         self.init.until(lambda: self._position() in (None, os.path.getsize(self.output)), processes.PATIENCE, "write of READY")
@@ -83,6 +85,11 @@ class Subject:
             tree = {1, *processes.tree(self.root)}
             self.others = frozenset(pid for pid in processes.pids() if pid not in tree)
         self.look()
+
+    def _is_32_bit(self):
+        """Returns whether the program is an ELF file of class ELFCLASS32."""
+        with open(self.binary, "rb") as stream:
+            return stream.read(5) == b"\x7fELF\x01"
 
     def _copy_binary(self):
         """Copies the program. Users of a private user namespace can't reach the build folder if it is below /root."""

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace compel {
@@ -109,6 +110,19 @@ struct InjectedMemory {
     std::uint64_t dataSize = 0;
 };
 
+/// Process that shall get a blob by mapBlobs().
+struct InjectionRequest {
+    Tracee* thread = nullptr;    ///< any stopped thread of the process
+    std::uint64_t dataSize = 0;  ///< number of bytes for data
+    std::optional<SyscallInstruction> syscallInstruction;
+};
+
+/// Maps a blob and memory for its data into several processes at the same time. This is faster than one process after
+/// another, because a processor can run each thread while the tracer resumes others. Returns for each request the
+/// memory, for the constructor of Injection. Returns nothing for a process where a call failed, or whose system call
+/// instruction has no restorer; such a process is unchanged, and Injection itself maps the blob or tells the error.
+std::vector<std::optional<InjectedMemory>> mapBlobs(const Blob& blob, std::span<const InjectionRequest> requests);
+
 /// Blob that the tracer has mapped into a stopped process, together with memory for its data. cure() or the destructor
 /// unmaps both. Changes no other memory of the process. Also works for tasks that have forbidden writable code
 /// (PR_SET_MDWE).
@@ -123,7 +137,9 @@ public:
               std::optional<SyscallInstruction> syscallInstruction = std::nullopt);
     /// Becomes the owner of memory that is already mapped. If the instruction pointer of `thread` is inside this
     /// memory, the caller must set other registers before it resumes the thread.
-    Injection(Tracee& thread, const Blob& blob, const InjectedMemory& present);
+    /// `syscallInstruction`: instruction in the process' own code; without it, the injection uses one in the blob.
+    Injection(Tracee& thread, const Blob& blob, const InjectedMemory& present,
+              std::optional<SyscallInstruction> syscallInstruction = std::nullopt);
     Injection(const Injection&) = delete;
     Injection& operator=(const Injection&) = delete;
     ~Injection();
@@ -145,9 +161,14 @@ public:
 
     /// Unmaps blob and data. All runs must have ended.
     void cure();
+    /// Does the same for several processes at the same time. An injection whose calls failed keeps its memory; cure()
+    /// then tells the error.
+    static void cureAll(std::span<Injection* const> injections);
 
 private:
     void unmap();
+    /// True if code and data are one range, which the process itself can unmap by one call.
+    [[nodiscard]] bool isOneRange() const noexcept;
 
     Tracee& thread_;
     const Blob& blob_;

@@ -56,6 +56,13 @@ public:
         return call(number, SyscallArguments{static_cast<std::uint64_t>(arguments)...});
     }
 
+    /// Parts of call(), by which the tracer makes calls in several threads at the same time. startCall() resumes the
+    /// thread. passEntry() waits until the thread enters the kernel, and resumes it. finishCall() waits for the end of
+    /// the call and returns its result.
+    void startCall(std::int64_t number, const SyscallArguments& arguments);
+    void passEntry();
+    std::int64_t finishCall();
+
     /// Makes a system call. If it fails, throws an Error whose text starts with `what`.
     std::uint64_t checkedCall(const char* what, std::int64_t number, const SyscallArguments& arguments);
 
@@ -76,12 +83,15 @@ public:
 
     /// Restores registers, signal mask and kind of stop. Afterwards, this object can't make calls any more.
     void restore();
+    /// Resumes the thread to the stop that restore() needs, without waiting for it. The next call must be restore().
+    void startRestore();
 
 private:
     void pokeInstruction();
     void placeFrame();
     void takeFrameAway();
-    void runToSyscallStop();
+    void goToSyscallStop();
+    void awaitSyscallStop();
 
     Tracee& tracee_;
     RemoteMemory memory_;
@@ -94,9 +104,12 @@ private:
     std::array<std::byte, syscallInstructionBytes.size()> overwritten_{};
     bool poked_ = false;
     bool atEntry_ = false;
-    bool begun_ = false;  ///< true if the thread has other registers than its original ones
-    bool moved_ = false;  ///< true if the thread has run with other registers
+    bool begun_ = false;     ///< true if the thread has other registers than its original ones
+    bool moved_ = false;     ///< true if the thread has run with other registers
+    bool requeues_ = false;  ///< true between startRestore() and restore()
     bool restored_ = false;
+    std::int64_t number_ = 0;  ///< number and arguments of the current call
+    SyscallArguments arguments_{};
 };
 
 /// Memory in the traced process. The constructor maps it (mmapScratch()), and the destructor unmaps it.

@@ -125,6 +125,9 @@ public:
     /// Interrupted or GroupStop stop. Does nothing in these two stops. A signal that can't be blocked has its effect:
     /// SIGSTOP makes a group-stop.
     void requeueSignal();
+    /// Begins requeueSignal() without a wait: if the thread is in a Syscall or Event stop, resumes it to an Interrupted
+    /// stop and returns true. The caller must wait for the stop, and then call requeueSignal().
+    bool startRequeue();
 
     /// Resumes the thread. `signal`: signal that the kernel delivers if the thread is in a Signal stop; 0 for none.
     void cont(int signal = 0);

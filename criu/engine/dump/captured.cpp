@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/dump/captured.hpp"
 
+#include <compel/injection.hpp>
+
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "criu/base/error.hpp"
 #include "criu/base/refusals.hpp"
@@ -27,6 +32,7 @@
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/sched.hpp"
 #include "criu/memory/mappings/mapped_file_dump.hpp"
+#include "criu/pie/enter.hpp"
 #include "criu/task/seccomp.hpp"
 #include "images/fs.hpp"
 #include "images/mm.hpp"
@@ -69,8 +75,24 @@ private:
     void prepareLandlockCheck();
     void captureTables();
     void captureProcesses();
-    void captureProcess(FrozenTask& task, std::uint32_t number, SemUndoQueries& semUndo);
+    void examineProcess(FrozenTask& task, std::uint32_t number, SemUndoQueries& semUndo);
+    void dumpExamined();
     void captureContents();
+
+    /// Process whose mappings and files are dumped, and whose threads aren't.
+    struct ExaminedProcess {
+        ExaminedProcess(FrozenTask& examined, DumpMemory::Collected collected,
+                        std::map<std::uint32_t, FsEntry> threadPaths)
+            : task(examined), memory(std::move(collected)), paths(std::move(threadPaths)) {}
+
+        FrozenTask& task;
+        DumpMemory::Collected memory;
+        std::map<std::uint32_t, FsEntry> paths;  ///< see TaskDumpContext::threadPaths
+        std::optional<TaskDumpContext> context;
+        std::optional<CoreDump> cores;
+    };
+    /// Number of processes whose threads make their queries at the same time. More processes hardly save more time.
+    static constexpr std::size_t kProcessesAtOnce = 32;
 
     ExaminedPhase& examined_;
     FrozenPhase& frozen_;
@@ -83,6 +105,7 @@ private:
     DumpMemory::Amounts amounts_;
     std::vector<std::string> extensions_;  ///< extensions of namespaces
     bool sawUnsharedThreads_ = false;
+    std::deque<ExaminedProcess> processes_;  ///< at most kProcessesAtOnce processes
     Progress progress_;
 };
 
@@ -137,19 +160,22 @@ void CapturedPhase::Capture::captureProcesses() {
         {
             const ErrorContext context([&] { return task->describe(); });
             if (task->alive())
-                captureProcess(*task, ++number, semUndo);
+                examineProcess(*task, ++number, semUndo);
             else
                 dumpDead(*task, frozen_.images());
         }
+        if (processes_.size() == kProcessesAtOnce)
+            dumpExamined();
     }
+    dumpExamined();
     refusals_.attempt([&] { semUndo.finish(); });
     // Ends the children of the Landlock check, because a pid namespace with such a child can't end.
     landlock_.reset();
 }
 
-/// Dumps one living process. `number`: id in images of those kernel objects that the process shares with no other
-/// process.
-void CapturedPhase::Capture::captureProcess(FrozenTask& task, std::uint32_t number, SemUndoQueries& semUndo) {
+/// Dumps mappings and files of one living process, and adds it to `processes_`. `number`: id in images of those kernel
+/// objects that the process shares with no other process.
+void CapturedPhase::Capture::examineProcess(FrozenTask& task, std::uint32_t number, SemUndoQueries& semUndo) {
     frozen_.log().info("Dumping {}", task.describe());
     refusals_.attempt([&] {
         const std::uint32_t table = files_.addTable(task);  // captureTables() has added the table; this returns its id
@@ -171,13 +197,41 @@ void CapturedPhase::Capture::captureProcess(FrozenTask& task, std::uint32_t numb
         return;
     memory->mm.exe_file_id = program;
     const namespaces::DumpNsContext& around = examined_.nsContext();
-    refusals_.attempt([&] {
-        dumpCores(task,
-                  {frozen_.images(), frozen_.log(), frozen_.stop(), seccomp_, *landlock_, semUndo, *around.cgroups,
-                   frozen_.tree().seccompSuspended(), onlineCpus_, around.ids, frozen_.tree().pids(),
-                   around.semaphoresOf(task.pid()), around.cgroupViewOf(task.pid()), *memory->policies, paths},
-                  memory->mm);
-    });
+    ExaminedProcess& process = processes_.emplace_back(task, *memory, std::move(paths));
+    process.context.emplace(TaskDumpContext{frozen_.images(), frozen_.log(), frozen_.stop(), seccomp_, *landlock_,
+                                            semUndo, *around.cgroups, frozen_.tree().seccompSuspended(), onlineCpus_,
+                                            around.ids, frozen_.tree().pids(), around.semaphoresOf(task.pid()),
+                                            around.cgroupViewOf(task.pid()), *memory->policies, process.paths});
+    if (!refusals_.attempt([&] { process.cores.emplace(task, *process.context, process.memory.mm); }))
+        processes_.pop_back();
+}
+
+/// Dumps the threads of all processes in `processes_`. The tracer waits for many processes at the same time where it
+/// can, because a switch between tracer and thread takes longer than most system calls.
+void CapturedPhase::Capture::dumpExamined() {
+    std::vector<compel::InjectionRequest> requests;
+    for (ExaminedProcess& process : processes_)
+        requests.push_back(process.cores->request());
+    const auto memory = compel::mapBlobs(pie::interpreterBlob(), requests);
+    // All injections own their memory before anything can fail.
+    for (std::size_t i = 0; i < processes_.size(); ++i)
+        if (memory[i])
+            processes_[i].cores->place(*memory[i]);
+    std::vector<ExaminedProcess*> complete;
+    std::vector<compel::Injection*> injections;
+    for (ExaminedProcess& process : processes_) {
+        const ErrorContext context([&] { return process.task.describe(); });
+        if (!refusals_.attempt([&] { process.cores->run(); }))
+            continue;
+        complete.push_back(&process);
+        injections.push_back(&process.cores->injection());
+    }
+    compel::Injection::cureAll(injections);
+    for (ExaminedProcess* const process : complete) {
+        const ErrorContext context([&] { return process->task.describe(); });
+        refusals_.attempt([&] { process->cores->finish(); });
+    }
+    processes_.clear();
 }
 
 void CapturedPhase::Capture::captureContents() {

@@ -28,35 +28,56 @@
 #include "images/core.hpp"
 
 namespace criu::engine {
-namespace {
 
-class CoreDump {
+class CoreDump::Impl {
 public:
-    CoreDump(FrozenTask& task, const TaskDumpContext& context, MmEntry& mm)
-        : task_(task), context_(context), mm_(mm), core_{context.ids, context.onlineCpus}, dispatch_(*task.process) {}
-
-    void run() {
-        auto& threads = task_.process->threads();
+    Impl(FrozenTask& task, const TaskDumpContext& context, MmEntry& mm)
+        : task_(task), context_(context), mm_(mm), core_{context.ids, context.onlineCpus}, dispatch_(*task.process) {
         readSeccomp();
+        auto& threads = task_.process->threads();
         for (compel::FrozenThread& thread : threads)
             restarted_.push_back(compel::findRestartedCall(thread.tracee));
         leaderGroups_ = task_.dir.tryReadFile("cgroup").value_or("");
         leaderSet_ = context_.cgroups.setOf(leaderGroups_, context_.cgroupView);
-        compel::Injection injection(
-            task_.process->leader(), pie::interpreterBlob(),
-            roomForQueries(task_, std::min(threads.size(), kThreadsAtOnce), buffer_) + context_.policies.room(),
-            task_.process->syscallInstruction());
+        room_ = roomForQueries(task_, std::min(threads.size(), kThreadsAtOnce), buffer_) + context_.policies.room();
+    }
+
+    [[nodiscard]] compel::InjectionRequest request() const {
+        return {&task_.process->leader(), room_, task_.process->syscallInstruction()};
+    }
+
+    [[nodiscard]] compel::Injection& injection() noexcept { return *injection_; }
+
+    void place(const compel::InjectedMemory& memory) noexcept {
+        try {
+            injection_.emplace(task_.process->leader(), pie::interpreterBlob(), memory,
+                               task_.process->syscallInstruction());
+        } catch (const std::exception&) {
+            // Ignored: the process has ended, and run() tells this.
+            return;
+        }
+    }
+
+    void run() {
+        const auto& threads = task_.process->threads();
+        if (!injection_)
+            injection_.emplace(task_.process->leader(), pie::interpreterBlob(), room_,
+                               task_.process->syscallInstruction());
+        compel::Injection& injection = *injection_;
         if (threads.size() > kThreadsAtOnce && availableCores() > 1)
             pool_.emplace(availableCores());
         for (std::size_t first = 0; first < threads.size(); first += kThreadsAtOnce)
             ask(injection, first, std::min(first + kThreadsAtOnce, threads.size()));
         context_.policies.queryRest(task_.process->leader(), injection, context_.stop);
         context_.semUndo.query(task_, context_.semaphores, injection);
-        injection.cure();
         if (pool_)
             pool_->wait();
         pool_.reset();
-        context_.log.debug("pid {}: {} threads dumped", task_.pid(), threads.size());
+    }
+
+    void finish() {
+        injection_->cure();
+        context_.log.debug("pid {}: {} threads dumped", task_.pid(), task_.process->threads().size());
     }
 
 private:
@@ -186,13 +207,34 @@ private:
     std::uint32_t leaderSet_ = 0;
     std::vector<task::SeccompDump::Place> places_;  ///< seccomp filters of each thread, in the order of threads
     kernel::ProcBuffer buffer_;
+    std::size_t room_ = 0;  ///< number of bytes for the queries' data
+    std::optional<compel::Injection> injection_;
     std::optional<ThreadPool> pool_;  // last member: its threads use the other members, so it must be destroyed first
 };
 
-}  // namespace
+CoreDump::CoreDump(FrozenTask& task, const TaskDumpContext& context, MmEntry& mm)
+    : impl_(std::make_unique<Impl>(task, context, mm)) {}
 
-void dumpCores(FrozenTask& task, const TaskDumpContext& context, MmEntry& mm) {
-    CoreDump(task, context, mm).run();
+CoreDump::~CoreDump() = default;
+
+compel::InjectionRequest CoreDump::request() const {
+    return impl_->request();
+}
+
+void CoreDump::place(const compel::InjectedMemory& memory) noexcept {
+    impl_->place(memory);
+}
+
+void CoreDump::run() {
+    impl_->run();
+}
+
+compel::Injection& CoreDump::injection() noexcept {
+    return impl_->injection();
+}
+
+void CoreDump::finish() {
+    impl_->finish();
 }
 
 void dumpDead(const FrozenTask& task, const ImageDir& images) {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <compel/injection.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -68,10 +71,31 @@ struct TaskDumpContext {
     const std::map<std::uint32_t, FsEntry>& threadPaths;
 };
 
-/// Dumps the threads of a process: makes them query their state, reads other state from /proc, and writes the core
-/// images. Sets those members of `mm` that only the process itself can query, such as the dumpable flag. Leaves no code
-/// in the process.
-void dumpCores(FrozenTask& task, const TaskDumpContext& context, MmEntry& mm);
+/// Dump of a process' threads: makes them query their state, reads other state from /proc, and writes the core images.
+/// The caller calls request(), place(), run() and finish() in this order, and may do so for several processes at the
+/// same time.
+class CoreDump {
+public:
+    /// Prepares the threads. The caller keeps `task`, `context` and `mm` until the destructor. run() sets those members
+    /// of `mm` that only the process itself can query, such as the dumpable flag.
+    CoreDump(FrozenTask& task, const TaskDumpContext& context, MmEntry& mm);
+    ~CoreDump();
+
+    /// Returns the request for the blob that makes the queries, for compel::mapBlobs().
+    [[nodiscard]] compel::InjectionRequest request() const;
+    /// Takes ownership of memory from compel::mapBlobs().
+    void place(const compel::InjectedMemory& memory) noexcept;
+    /// Makes the queries, and writes the images. Maps the blob if place() hasn't got one.
+    void run();
+    /// Returns the blob in the process, for compel::Injection::cureAll().
+    [[nodiscard]] compel::Injection& injection() noexcept;
+    /// Removes the blob if it is still in the process.
+    void finish();
+
+private:
+    class Impl;
+    std::unique_ptr<Impl> impl_;
+};
 
 /// Writes the core image of a zombie.
 void dumpDead(const FrozenTask& task, const ImageDir& images);
