@@ -31,8 +31,8 @@ UniqueFd makePipe() {
 }  // namespace
 
 SimultaneousKill::SimultaneousKill(std::span<const pid_t> processes) {
-    // The constructor sets O_ASYNC only after the two ends of pipe2(2) are closed. Otherwise the kernel would signal the
-    // owners when it closes the last of these ends.
+    // The constructor sets O_ASYNC only after the two ends of pipe2(2) are closed. Otherwise the kernel would signal
+    // the owners when it closes the last of these ends.
     ends_.reserve(processes.size() + 1);
     ends_.push_back(makePipe());
     for (const pid_t process : processes) {

@@ -3,6 +3,7 @@
 
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <compel/error.hpp>
 #include <compel/remote_syscalls.hpp>
@@ -19,6 +20,7 @@
 #include "criu/base/thread_pool.hpp"
 #include "criu/engine/dump/frozen_tree.hpp"
 #include "criu/engine/dump/parallel_exit_mmap.hpp"
+#include "criu/kernel/namespace_visit.hpp"
 #include "criu/kernel/simultaneous_kill.hpp"
 
 namespace criu::engine {
@@ -92,6 +94,17 @@ void endFirst(FrozenTask& task, Log& log) {
             task.describe());
 }
 
+/// Returns true if a pipe of criu may signal the process: criu is root of the initial user namespace, or has the uid of
+/// the process (sigio_perm() of Linux).
+bool isInReach(const FrozenTask& task) {
+    constexpr std::uint32_t kInitialUserNamespace = 0xEFFFFFFD;  // PROC_USER_INIT_INO, linux/proc_ns.h
+    const uid_t own = ::geteuid();
+    if (task.status.uid.real == own || task.status.uid.saved == own)
+        return true;
+    const UniqueFd users = kernel::openOwnNamespace(kernel::NamespaceKind::User);
+    return own == 0 && kernel::namespaceInode(users.get()) == kInitialUserNamespace;
+}
+
 /// Sends SIGKILL to all processes by one system call. Returns false if it has sent none: the tree has one process or
 /// several pid namespaces, whose processes must end in order, or the call isn't possible.
 bool killAtOnce(FrozenTree& tree, const std::vector<FrozenTask*>& tasks, Log& log) {
@@ -103,6 +116,8 @@ bool killAtOnce(FrozenTree& tree, const std::vector<FrozenTask*>& tasks, Log& lo
     for (const FrozenTask* const task : tasks)
         pids.push_back(task->pid().value);
     try {
+        if (!std::all_of(tasks.begin(), tasks.end(), [](const FrozenTask* task) { return isInReach(*task); }))
+            return false;
         kernel::SimultaneousKill(pids).send();
         return true;
     } catch (const Error& error) {

@@ -11,8 +11,8 @@ namespace criu::engine {
 struct FrozenTask;
 
 /// Frees the memory of killed processes with several threads of criu. Otherwise the last thread of each process would
-/// free the memory alone; that took a third of a dump of 16 GiB. Does nothing for processes with little memory, and with
-/// fewer than 4 cores.
+/// free the memory alone; that took a third of a dump of 16 GiB. Does nothing for processes with little memory, and
+/// with fewer than 4 cores.
 ///
 /// After a failure, the processes free their memory when they end.
 class ParallelExitMmap {
