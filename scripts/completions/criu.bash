@@ -57,7 +57,7 @@ _criu() {
         cpuinfo) command="cpuinfo dump" ;;
         stream) command="stream pack" ;;
         pack | unpack) [[ $command == stream* ]] && command="stream $word" ;;
-        dump | restore | check | pre-dump | lazy-pages | page-server | service | dedup | swrk | explain | verify)
+        dump | restore | check | pre-dump | lazy-pages | page-server | service | dedup | swrk | explain | verify | rescue)
             [[ $command == cpuinfo* ]] && command="cpuinfo $word"
             : "${command:=$word}"
             ;;

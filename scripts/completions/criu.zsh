@@ -60,7 +60,7 @@ _criu_features() {
 _criu() {
     local service=${words[1]:-criu} command help
     local -a specs
-    command=${words[(r)(dump|restore|check|pre-dump|lazy-pages|page-server|service|dedup|swrk|explain|verify|stream|cpuinfo)]}
+    command=${words[(r)(dump|restore|check|pre-dump|lazy-pages|page-server|service|dedup|swrk|explain|verify|rescue|stream|cpuinfo)]}
     [[ $command == cpuinfo ]] && command="cpuinfo ${words[(r)(dump|check)]:-dump}"
     [[ $command == stream ]] && command="stream ${words[(r)(pack|unpack)]:-pack}"
     help=$($service ${=command} --help 2>/dev/null) || return
