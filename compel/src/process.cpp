@@ -280,11 +280,13 @@ std::vector<Tracee*> FrozenProcess::sendKill() {
     return left;
 }
 
-bool FrozenProcess::killWithMemory() {
+void FrozenProcess::keepMemoryWhenKilled() {
     SeizeOptions options = leader().options();
     options.stopAtEnd = true;
     leader().setOptions(options);
-    sendKill();
+}
+
+bool FrozenProcess::waitKilled() {
     try {
         return leader().waitStopAtEnd();
     } catch (const TraceeGone&) {

@@ -609,7 +609,9 @@ TEST_CASE("a killed process keeps its memory until it is resumed to its end") {
     CHECK(child.hear() == "ready");
     std::optional<FrozenProcess> process = FrozenProcess::freeze(child.pid());
     REQUIRE(process->threads().size() == 2);
-    CHECK(process->killWithMemory());
+    process->keepMemoryWhenKilled();
+    process->beginKill();
+    CHECK(process->waitKilled());
     CHECK(test::mapsOf(child.pid()).find("[stack]") != std::string::npos);
     SECTION("by being killed again") {
         process->kill();

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <mutex>
 
+#include "criu/base/journal.hpp"
 #include "criu/base/names.hpp"
 #include "criu/base/printable.hpp"
 #include "criu/base/trace.hpp"
@@ -43,7 +44,10 @@ struct Log::KeptWarnings {
     }
 };
 
-Log::Log() : start_(std::chrono::steady_clock::now()), trace_(std::make_unique<Trace>()) {}
+Log::Log()
+    : start_(std::chrono::steady_clock::now()),
+      trace_(std::make_unique<Trace>()),
+      journal_(std::make_unique<Journal>()) {}
 
 bool Log::isTraced() const noexcept {
     return trace_->isOn();

@@ -13,6 +13,7 @@
 #include "criu/base/unique_fd.hpp"
 
 namespace criu {
+class Journal;
 class Trace;
 
 /// Levels of the option -v. criu writes a message if its level is less than or equal to the log's level.
@@ -72,6 +73,8 @@ public:
     /// Adds a span to the trace that began at `begin` and ends now. Any thread may call it.
     void noteWork(std::string_view what, std::chrono::steady_clock::time_point begin,
                   std::optional<std::uint64_t> bytes = {}) const noexcept;
+    /// Returns the journal of the run. All functions of a journal do nothing before Journal::open().
+    [[nodiscard]] Journal& journal() noexcept { return *journal_; }
     /// Returns the trace of the run.
     [[nodiscard]] Trace& trace() noexcept { return *trace_; }
     [[nodiscard]] bool isTraced() const noexcept;
@@ -138,6 +141,7 @@ private:
     Cause firstError_;
     Cause cause_;
     std::unique_ptr<Trace> trace_;
+    std::unique_ptr<Journal> journal_;
     std::string stage_;  ///< current stage; empty if no stage was begun
     std::chrono::microseconds stageBegan_{};
 };

@@ -2,11 +2,14 @@
 #include "criu/cgroup/freezer.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "criu/base/error.hpp"
+#include "criu/base/journal.hpp"
 #include "criu/cgroup/hierarchies.hpp"
 #include "criu/cgroup/properties.hpp"
+#include "criu/kernel/proc/procdir.hpp"
 
 namespace criu::cgroup {
 namespace {
@@ -23,13 +26,19 @@ std::string valueOf(int group, const std::string& name) {
 
 }  // namespace
 
-Freezer::Freezer(const std::string& path, std::chrono::seconds timeout, StopRequest& stop)
+Freezer::Freezer(const std::string& path, std::chrono::seconds timeout, StopRequest& stop, Journal* journal)
     : group_(sys(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open cgroup {}", path)), path_(path) {
     const ErrorContext context([&] { return fmt::format("cgroup {}", path); });
     unified_ = ::faccessat(group_.get(), kFreeze, F_OK, 0) == 0;
     if (!unified_ && ::faccessat(group_.get(), kState, F_OK, 0) != 0)
         fail("can't be frozen: it has neither {} nor {}", kState, kFreeze);
     wasFrozen_ = valueOf(group_.get(), unified_ ? kFreeze : kState) != (unified_ ? "0" : "THAWED");
+    if (journal != nullptr && !wasFrozen_) {
+        struct stat status {};
+        sys(::fstat(group_.get(), &status), "stat it");
+        journal->record({"freeze", fmt::format("{}", status.st_dev), fmt::format("{}", status.st_ino),
+                         kernel::ProcDir().self().readLink(fmt::format("fd/{}", group_.get()))});
+    }
     try {
         set(true);
         const auto deadline = std::chrono::steady_clock::now() + timeout;
@@ -44,6 +53,16 @@ Freezer::Freezer(const std::string& path, std::chrono::seconds timeout, StopRequ
         restoreQuietly();
         throw;
     }
+}
+
+bool Freezer::thawOther(int group) {
+    const bool unified = ::faccessat(group, kFreeze, F_OK, 0) == 0;
+    const char* const name = unified ? kFreeze : kState;
+    const char* const thawed = unified ? "0" : "THAWED";
+    if (valueOf(group, name) == thawed)
+        return false;
+    writeFile(group, name, thawed);
+    return true;
 }
 
 Freezer::~Freezer() {

@@ -7,6 +7,10 @@
 #include "criu/base/stop_request.hpp"
 #include "criu/base/unique_fd.hpp"
 
+namespace criu {
+class Journal;
+}
+
 namespace criu::cgroup {
 
 /// Cgroup of version 1 or 2 whose tasks criu stops by the kernel's freezer (--freeze-cgroup). The destructor restores
@@ -15,7 +19,8 @@ class Freezer {
 public:
     /// Freezes the cgroup at `path` with all cgroups below it, and waits until it is frozen. After `timeout` (0: no
     /// limit), restores the previous state and throws Error.
-    Freezer(const std::string& path, std::chrono::seconds timeout, StopRequest& stop);
+    /// `journal`: gets the line "freeze" before the cgroup is frozen; may be null.
+    Freezer(const std::string& path, std::chrono::seconds timeout, StopRequest& stop, Journal* journal = nullptr);
     ~Freezer();
     Freezer(const Freezer&) = delete;
     Freezer& operator=(const Freezer&) = delete;
@@ -34,6 +39,9 @@ public:
 
     /// Leaves the cgroup thawed, because its tasks have ended.
     void release() noexcept { wasFrozen_ = false; }
+
+    /// Thaws the cgroup with the open directory `group` if it is frozen. Returns false if it wasn't. Throws Error.
+    static bool thawOther(int group);
 
 private:
     void set(bool frozen);

@@ -23,6 +23,7 @@
 #include "criu/engine/images/image_keys.hpp"
 #include "criu/engine/images/image_stream_file.hpp"
 #include "criu/engine/required_caps.hpp"
+#include "criu/engine/rescue.hpp"
 #include "criu/kernel/proc/runnable.hpp"
 #include "git_id.hpp"
 
@@ -247,6 +248,11 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
         case Command::Verify: {
             Outcome outcome;
             outcome.status = verify(run, outcome.answer);
+            return outcome;
+        }
+        case Command::Rescue: {
+            Outcome outcome;
+            outcome.status = rescue(outcome.answer);
             return outcome;
         }
         case Command::CpuinfoDump:

@@ -22,6 +22,7 @@
 #include "criu/base/stop_request.hpp"
 #include "criu/device/subsystem.hpp"
 #include "criu/engine/images/image_keys.hpp"
+#include "criu/engine/rescue.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/kernel/proc/stat.hpp"
@@ -153,6 +154,8 @@ private:
             return 0;
         if (WIFSIGNALED(status))
             run_.log.error("the process of criu that dumped was killed by signal {}", WTERMSIG(status));
+        if (WIFSIGNALED(status) || abandoned_)
+            revertJournal(run_.log);
         rescueDevices(run_, copyOf(run_.imagesDir));
         if (networkLocked_ && (abandoned_ || WIFSIGNALED(status)))
             (void)answerTo(run_.listeners, Stage::NetworkUnlock);
@@ -295,6 +298,8 @@ int runGuarded(Run& run, const GuardedRoot& root, const std::function<int(Guardi
     UniqueFd guardiansEnd(ends[0]);
     UniqueFd workersEnd(ends[1]);
     const kernel::PidFd guardian(::getpid());
+    if (!run.options.dryRun)
+        beginJournal(HostPid(root.process.pid()), run.log);
     const pid_t worker = sys(::fork(), "create the process that does the work");
     if (worker == 0) {
         becomeProcessGroupLeader();
@@ -311,6 +316,7 @@ int runGuarded(Run& run, const GuardedRoot& root, const std::function<int(Guardi
         if (status != 0 || run.options.dryRun)
             rescueDevices(run, std::move(imagesDir));
         run.log.endStages();
+        endJournal(run.log);
         if (status == 0)
             link.awaitGuardianEnd();
         ::_exit(status);

@@ -55,14 +55,14 @@ UniqueFd openPrivate(int parent, const char* name, mode_t forbidden, IfMissing m
     return directory;
 }
 
-/// Opens the folder of all daemons below a directory. Throws Error.
-UniqueFd openFolder(const std::string& directory, IfMissing missing) {
+/// Opens DIRECTORY/criu/FOLDER. Throws Error.
+UniqueFd openFolder(const std::string& directory, IfMissing missing, const char* folder = kDaemons) {
     const ErrorContext context([&] { return directory; });
     const UniqueFd base = openControlled(directory, Trusted::RootOrSelf);
     if (!base)
         failWith(EPERM, "other users may change this directory");
     const UniqueFd program = openPrivate(base.get(), kProgram, S_IWGRP | S_IWOTH, missing);
-    return openPrivate(program.get(), kDaemons, S_IRWXG | S_IRWXO, missing);
+    return openPrivate(program.get(), folder, S_IRWXG | S_IRWXO, missing);
 }
 
 /// Opens the directory of a daemon, and locks it. Returns nothing if another process holds the lock, or if another
@@ -86,8 +86,8 @@ void removeDirectory(int folder, const char* name, int directory) noexcept {
     (void)removeIfSame(folder, name, Inode::of(status));
 }
 
-/// Removes the directories of daemons that were killed, except that of `kept`.
-void removeUnused(int folder, const std::string& kept) noexcept {
+/// Calls `use` for each directory in a folder.
+void forEachDirectory(int folder, const std::function<void(const char* name)>& use) {
     const int copy = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const std::unique_ptr<DIR, int (*)(DIR*)> entries(copy < 0 ? nullptr : ::fdopendir(copy),
                                                       [](DIR* open) { return open == nullptr ? 0 : ::closedir(open); });
@@ -98,11 +98,19 @@ void removeUnused(int folder, const std::string& kept) noexcept {
     }
     while (const dirent* const entry = ::readdir(entries.get())) {
         const std::string_view name = entry->d_name;
-        if (name == "." || name == ".." || name == kept)
-            continue;
-        if (const UniqueFd lock = lockDirectory(folder, entry->d_name))
-            removeDirectory(folder, entry->d_name, lock.get());
+        if (name != "." && name != "..")
+            use(entry->d_name);
     }
+}
+
+/// Removes the directories of daemons that were killed, except that of `kept`.
+void removeUnused(int folder, const std::string& kept) {
+    forEachDirectory(folder, [&](const char* name) {
+        if (name == kept)
+            return;
+        if (const UniqueFd lock = lockDirectory(folder, name))
+            removeDirectory(folder, name, lock.get());
+    });
 }
 
 /// Connects to the socket in a daemon's directory. Waits while the queue of the listener is full.
@@ -143,6 +151,33 @@ std::vector<std::string> runtimeDirectories() {
     if (const char* const own = ::secure_getenv("XDG_RUNTIME_DIR"); own != nullptr && *own == '/')
         directories.emplace_back(own);
     return directories;
+}
+
+RuntimeDirectory RuntimeDirectory::create(const std::string& directory, const char* folder, std::string name) {
+    RuntimeDirectory made;
+    made.folder = openFolder(directory, IfMissing::Create, folder);
+    made.name = std::move(name);
+    makeDirectory(made.folder.get(), made.name, IfThere::Used);
+    made.lock = lockDirectory(made.folder.get(), made.name.c_str());
+    return made;
+}
+
+std::vector<RuntimeDirectory> RuntimeDirectory::unlocked(const std::string& directory, const char* folder) {
+    std::vector<RuntimeDirectory> found;
+    UniqueFd all;
+    try {
+        all = openFolder(directory, IfMissing::Fail, folder);
+    } catch (const Error& error) {
+        if (error.code() != ENOENT)
+            throw;
+        return found;
+    }
+    forEachDirectory(all.get(), [&](const char* name) {
+        UniqueFd lock = lockDirectory(all.get(), name);
+        if (lock)
+            found.push_back({UniqueFd(::fcntl(all.get(), F_DUPFD_CLOEXEC, 0)), name, std::move(lock)});
+    });
+    return found;
 }
 
 void DaemonPlace::bind() {

@@ -37,6 +37,18 @@ namespace criu::engine {
 /// Returns the directories that may contain daemons, best first: /run for root, and $XDG_RUNTIME_DIR.
 [[nodiscard]] std::vector<std::string> runtimeDirectories();
 
+/// Locked directory DIRECTORY/criu/FOLDER/NAME, which only this user can enter.
+struct RuntimeDirectory {
+    UniqueFd folder;
+    std::string name;
+    UniqueFd lock;  ///< the directory, with a lock (flock(2)); empty if another process holds the lock
+
+    /// Creates the directory. Throws Error.
+    [[nodiscard]] static RuntimeDirectory create(const std::string& directory, const char* folder, std::string name);
+    /// Locks all directories in the folder on which no process holds a lock. Throws Error.
+    [[nodiscard]] static std::vector<RuntimeDirectory> unlocked(const std::string& directory, const char* folder);
+};
+
 /// Directory of a running daemon with its listening socket. The daemon holds this object as long as it runs.
 class DaemonPlace {
 public:

@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "criu/base/error.hpp"
+#include "criu/base/journal.hpp"
 #include "criu/base/log.hpp"
 #include "criu/files/file_dump.hpp"
 #include "criu/files/open_fd.hpp"
@@ -150,6 +151,9 @@ FileId PathDump::linkRemap(const OpenFd& file, const std::string& path, FileDump
     }
     if (code != 0)
         failWith(code, "link {} to {}", file.describe(), link);
+    dump.log().journal().record({"link", fmt::format("{}", file.stat.st_dev), fmt::format("{}", file.stat.st_ino),
+                                 kernel::ProcDir().self().readLink(fmt::format("fd/{}", created.directory())),
+                                 created.name()});
     links_.push_back(std::move(created));
     linked_.emplace(key, id);
 

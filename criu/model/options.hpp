@@ -252,6 +252,7 @@ struct Options {
     unsigned decompressThreads = 0;
     ImageIo imageIo = ImageIo::Writeback;
     std::optional<bool> checksum;         ///< unset: the dump writes no checksums, and the restore checks existing ones
+    std::optional<bool> sync;             ///< unset: a dump that ends the tree writes images to the disk first
     std::vector<std::string> encrypt;     ///< --encrypt: public keys of age, or files with such keys
     std::optional<std::string> decrypt;   ///< --decrypt: file with secret keys, or a descriptor number
     std::optional<std::string> sign;      ///< --sign: file with one secret key, or a descriptor number

@@ -24,8 +24,9 @@ enum class Command : std::uint8_t {
     Verify,
     StreamPack,
     StreamUnpack,
+    Rescue,
 };
-inline constexpr unsigned kCommandCount = 15;
+inline constexpr unsigned kCommandCount = 16;
 
 /// Set of commands.
 class CommandSet {

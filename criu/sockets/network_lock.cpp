@@ -8,6 +8,9 @@
 #include <thread>
 
 #include "criu/base/error.hpp"
+#include "criu/base/journal.hpp"
+#include "criu/base/log.hpp"
+#include "criu/kernel/namespace_visit.hpp"
 #include "criu/kernel/net/iptables.hpp"
 #include "criu/kernel/net/nftables.hpp"
 #include "criu/kernel/proc/procdir.hpp"
@@ -144,19 +147,27 @@ bool NetworkLock::hold() noexcept {
 }
 
 void NetworkLock::lockByMethod() const {
-    if (method_ == Method::Nftables)
+    if (method_ == Method::Nftables) {
+        recordTable();
         kernel::Nftables().run(nftablesLock(table(), false));
-    else if (method_ == Method::Iptables && whole_)
+    } else if (method_ == Method::Iptables && whole_)
         for (const Iptables::Family family : families())
             Iptables(family).run(iptablesNamespaceLock());
     else if (method_ == Method::Iptables)
         lockIptables();
 }
 
+/// Adds the table to the journal before criu creates it without owner in the calling thread's network namespace.
+void NetworkLock::recordTable() const {
+    const UniqueFd network = kernel::openOwnNamespace(kernel::NamespaceKind::Net);
+    log_.journal().record({"table", table(), fmt::format("{}", kernel::namespaceInode(network.get()))});
+}
+
 void NetworkLock::makePermanent() {
     if (!owner_ || permanent_)
         return;
     const ErrorContext context([] { return "lock the network"; });
+    recordTable();
     owner_->run(nftablesLock(table(), false));
     permanent_ = true;
 }

@@ -93,6 +93,7 @@ private:
     [[nodiscard]] std::string nftablesLock(const std::string& table, bool owned) const;
     void requireMethod() const;
     bool hold() noexcept;
+    void recordTable() const;
     void lockByMethod() const;
     void removeOldTable() const noexcept;
     void chooseMethod();

@@ -313,6 +313,8 @@ void criu_set_log_to_stderr(bool log_to_stderr);
 void criu_set_allow_loss(bool allow_loss);
 /* Makes a dump write checksums of its images. A restore compares them unless this is false. */
 void criu_set_checksum(bool checksum);
+/* Makes a dump write its images to the disk before it succeeds, or not. The default: before it ends the processes. */
+void criu_set_sync(bool sync);
 /* Makes a dump with leave_running resume the tree before its memory is written; the limit is in bytes. */
 void criu_set_background(bool background);
 void criu_set_background_memory(uint64_t bytes);
@@ -370,6 +372,7 @@ void criu_local_set_display_stats(criu_opts* opts, bool display_stats);
 void criu_local_set_log_to_stderr(criu_opts* opts, bool log_to_stderr);
 void criu_local_set_allow_loss(criu_opts* opts, bool allow_loss);
 void criu_local_set_checksum(criu_opts* opts, bool checksum);
+void criu_local_set_sync(criu_opts* opts, bool sync);
 void criu_local_set_background(criu_opts* opts, bool background);
 void criu_local_set_compress(criu_opts* opts, unsigned int compress);
 void criu_local_set_compress_acceleration(criu_opts* opts, unsigned int acceleration);

@@ -53,6 +53,7 @@ static void set_flags(criu_opts* opts) {
     criu_local_set_log_to_stderr(opts, true);
     criu_local_set_allow_loss(opts, true);
     criu_local_set_checksum(opts, true);
+    criu_local_set_sync(opts, true);
     criu_local_set_background(opts, true);
     criu_local_set_stream(opts, true);
     criu_local_set_lazy_pages(opts, true);

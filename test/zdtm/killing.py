@@ -28,6 +28,8 @@ def all_killed(subject, task):
         moment, code = kill_all(subject, images, next(whens), [] if ends else ["--leave-running"])
         when = f"after SIGKILL of all of criu at {1000 * moment:.1f} of {1000 * whole.seconds:.1f} ms of {images}"
         complete = os.path.exists(os.path.join(images, "inventory.img"))
+        # Must not take from a tree, nor from complete images, what they need.
+        subject.require_success(subject.ours.run("rescue", subject.images("rescue"), "rescue.log"))
         if ends and is_ending(subject):
             if not complete:
                 raise Failed(f"{when}: the root task has ended, and there is no inventory")

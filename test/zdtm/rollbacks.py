@@ -7,6 +7,7 @@ import signal
 import socket
 
 from harness import processes
+import killing
 import modes
 from subject import Failed
 
@@ -91,4 +92,40 @@ def undone(subject, _task):
     subject.check()
 
 
-SCENARIOS = [modes.Mode("undone", undone, scenario=True)]
+def rescued(subject, _task):
+    """All of criu is killed while deleted files have temporary links. The tree continues; `criu rescue` removes the links
+    and says so, and a second one finds nothing."""
+    folder = subject.images("script")
+    os.mkdir(folder)
+    script, then, begun, go_on = (os.path.join(folder, name) for name in ("script", "then", "begun", "go-on"))
+    for path, text in (script, SCRIPT.format(folder=folder)), (then, f"#!/bin/sh\nwhile ! [ -e {go_on} ]; do sleep 0.05; done\n"):
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+        os.chmod(path, 0o755)
+    group = killing.KilledGroup(subject)
+    pid = subject.ours.start("dump", subject.images("killed"), "dump.log",
+                             ["-t", str(subject.root), "--action-script", script, *subject.dump_options],
+                             before_exec=group.enter)
+    subject.init.until(lambda: os.path.exists(begun) or pid in subject.init.ended, processes.PATIENCE, "the script's begin")
+    if pid in subject.init.ended:
+        raise Failed("the dump ended by itself")
+    group.kill()
+    subject.init.wait(pid, processes.PATIENCE, "the killed dump")
+    group.remove()
+    with open(go_on, "w", encoding="ascii"):
+        pass
+    require_links(subject, "after the kill")
+    subject.require_running("after the kill")
+    for expected in "removed the temporary link", "Nothing to do":
+        images = subject.images("rescue")
+        subject.require_success(subject.ours.run("rescue", images, "rescue.log"))
+        said = processes.text(os.path.join(images, "rescue.log.output"))
+        if expected not in said:
+            raise Failed(f"criu rescue says {said!r}, expected {expected!r}")
+        if _links(subject):
+            raise Failed("after criu rescue: there is a temporary link")
+    subject.require_unchanged("after criu rescue", leftovers=True)
+    subject.check()
+
+
+SCENARIOS = [modes.Mode("undone", undone, scenario=True), modes.Mode("rescued", rescued, scenario=True, beyond_42=True)]

@@ -4,9 +4,12 @@
 
 import contextlib
 import errno
+import fcntl
 import os
 import re
 import shutil
+import struct
+import subprocess
 
 from harness import criu as criu_runs, failing_files
 import increments
@@ -199,7 +202,43 @@ def parent_damaged(subject, _task):
     subject.check()
 
 
+@contextlib.contextmanager
+def disk(subject):
+    """Mounts an ext4 file system in a file. Skips the mode where that isn't possible."""
+    image, path = os.path.join(subject.work, "disk"), os.path.join(subject.work, "mounted")
+    os.mkdir(path)
+    with open(image, "wb") as file:
+        file.truncate(256 << 20)
+    try:
+        subprocess.run(["mkfs.ext4", "-q", "-F", image], check=True, capture_output=True)
+        subprocess.run(["mount", "-o", "loop", image, path], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as reason:
+        raise Skipped(f"no ext4 in a loop device: {reason}") from None
+    try:
+        yield image, path
+    finally:
+        subprocess.run(["umount", path], check=True)
+
+
+def power_cut(subject, _task):
+    """The disk of the images loses power right after a dump that has ended the tree. All that wasn't synced is lost, and the
+    images must restore the tree."""
+    shutdown, no_flush = 0x8004587D, 2  # EXT4_IOC_SHUTDOWN and EXT4_GOING_FLAGS_NOLOGFLUSH of fs/ext4/ext4.h
+    with disk(subject) as (image, path):
+        subject.require_success(subject.ours.dump(subject.root, path, [*subject.dump_options, "-W", subject.work]))
+        directory = os.open(path, os.O_RDONLY)
+        fcntl.ioctl(directory, shutdown, struct.pack("I", no_flush))
+        os.close(directory)
+        subprocess.run(["umount", path], check=True)
+        subprocess.run(["mount", "-o", "loop", image, path], check=True)
+        subject.require_dumped()
+        subject.run_between()
+        subject.require_success(subject.try_restore(subject.ours, path))
+        subject.check()
+
+
 SCENARIOS = [
+    modes.Mode("power-cut", power_cut, scenario=True, beyond_42=True),
     modes.Mode("storage-fails", storage_fails, scenario=True, beyond_42=True),
     modes.Mode("storage-vanishes", storage_vanishes, scenario=True, beyond_42=True),
     modes.Mode("parent-damaged", parent_damaged, scenario=True, beyond_42=True),

@@ -78,10 +78,12 @@ public:
     void detach();
     /// Makes the kernel end the process with SIGKILL if the calling thread ends (PTRACE_O_EXITKILL).
     void dieWithTracer();
-    /// Sends SIGKILL, and waits until the process has stopped; in this stop, it hasn't freed its memory. The caller can
-    /// then free the memory by several threads (process_mrelease(2)). The process ends when the caller calls kill() or
-    /// killFirst(), or destroys this object. Returns false if the process has already ended.
-    [[nodiscard]] bool killWithMemory();
+    /// Makes the process stop after SIGKILL, before it frees its memory. The caller can then free the memory by several
+    /// threads (process_mrelease(2)). The process ends when the caller calls kill() or killFirst(), or destroys this
+    /// object.
+    void keepMemoryWhenKilled();
+    /// After keepMemoryWhenKilled() and a SIGKILL, waits for this stop. Returns false if the process has already ended.
+    [[nodiscard]] bool waitKilled();
     /// Sends SIGKILL without waiting, so that several processes can end at the same time. The caller must call kill()
     /// later.
     void beginKill();

@@ -65,9 +65,12 @@ CompletePhase::CompletePhase(CapturedPhase& captured)
 
 void CompletePhase::completeImages() {
     frozen_.pages().finish();
+    // Syncs twice, so that a power cut leaves no inventory without the other images.
+    frozen_.syncImages();
     try {
         writeInventory(captured_);
         frozen_.sendImages();
+        frozen_.syncImages();
     } catch (...) {
         frozen_.revokeImages();  // in the constructor, C++ doesn't call the destructor after an exception
         throw;

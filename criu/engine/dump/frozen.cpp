@@ -164,7 +164,7 @@ struct FrozenPhase::Impl {
 };
 
 FrozenPhase::FrozenPhase(Run& run, Guardian& guardian, Purpose purpose, std::optional<WpTrackerLink> link)
-    : run_(run), guardian_(guardian), impl_(std::make_unique<Impl>(run, purpose, std::move(link))) {
+    : run_(run), guardian_(guardian), purpose_(purpose), impl_(std::make_unique<Impl>(run, purpose, std::move(link))) {
     removeOldImages(images());
     if (purpose == Purpose::Dump)
         guardian_.require(Stage::PreDump);
@@ -215,6 +215,10 @@ const ImageDir& FrozenPhase::images() const noexcept {
 
 void FrozenPhase::sendImages() {
     impl_->outgoing.complete(run_);
+}
+
+void FrozenPhase::syncImages() {
+    impl_->outgoing.sync(run_, purpose_ == Purpose::Dump && options().finalState == model::FinalState::Default);
 }
 
 void FrozenPhase::keepImages() noexcept {

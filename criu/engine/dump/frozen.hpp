@@ -83,6 +83,8 @@ public:
     /// Sends all images to their outlet (--stream, --stream-to, encryption) if they have one, then signs them. Throws
     /// Error.
     void sendImages();
+    /// Writes the images to the disk if Options::sync is set, or is unset and the dump will end the tree. Throws Error.
+    void syncImages();
     /// Declares that the images are complete. Without this call, the destructor removes the images of a client that
     /// isn't the owner of criu.
     void keepImages() noexcept;
@@ -121,6 +123,7 @@ private:
 
     Run& run_;
     Guardian& guardian_;
+    Purpose purpose_;
     std::unique_ptr<Impl> impl_;
 };
 

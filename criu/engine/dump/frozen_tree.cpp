@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "criu/base/error.hpp"
+#include "criu/base/journal.hpp"
 #include "criu/base/log.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/cgroup/freezer.hpp"
@@ -270,12 +271,13 @@ void FrozenTree::freeze(HostPid root, const std::optional<std::string>& group,
     try {
         if (group) {
             announceGroup(*group, before_);
-            freezer_ = std::make_unique<cgroup::Freezer>(*group, timeout_, stop_);
+            freezer_ = std::make_unique<cgroup::Freezer>(*group, timeout_, stop_, &log_.journal());
             onlySeizing_ = true;
         }
         addTree(root);
         if (freezer_) {
             freezer_->thaw();
+            log_.journal().record({"thawed"});
             onlySeizing_ = false;
             for (const auto& task : tasks_)
                 if (task->alive()) {
@@ -298,6 +300,7 @@ void FrozenTree::freeze(HostPid root, const std::optional<std::string>& group,
 }
 
 bool FrozenTree::kill() {
+    log_.journal().record({"ends"});
     const bool rootStays = killTree(*this, log_);
     clear();
     if (freezer_)

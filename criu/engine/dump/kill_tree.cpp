@@ -3,6 +3,7 @@
 
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <compel/error.hpp>
 #include <compel/remote_syscalls.hpp>
@@ -14,10 +15,13 @@
 #include <tuple>
 #include <vector>
 
+#include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
 #include "criu/base/thread_pool.hpp"
 #include "criu/engine/dump/frozen_tree.hpp"
 #include "criu/engine/dump/parallel_exit_mmap.hpp"
+#include "criu/kernel/namespace_visit.hpp"
+#include "criu/kernel/simultaneous_kill.hpp"
 
 namespace criu::engine {
 namespace {
@@ -79,13 +83,47 @@ void dieWithCriu(FrozenTask& task) {
 void endFirst(FrozenTask& task, Log& log) {
     constexpr std::chrono::seconds kPatience{5};
     FrozenTask* const only = &task;
-    killAndFreeMemory({&only, 1}, availableCores());
+    ParallelExitMmap memory({&only, 1}, availableCores());
+    task.process->beginKill();
+    memory.freeMemory();
     if (!task.process->killFirst(kPatience))
         log.warn(
             "{} is the first of a pid namespace, and was killed. It ends, and its pid becomes free, only when "
             "processes "
             "from outside of the tree that have ended in there are waited for by their parents, which they aren't",
             task.describe());
+}
+
+/// Returns true if a pipe of criu may signal the process: criu is root of the initial user namespace, or has the uid of
+/// the process (sigio_perm() of Linux).
+bool isInReach(const FrozenTask& task) {
+    constexpr std::uint32_t kInitialUserNamespace = 0xEFFFFFFD;  // PROC_USER_INIT_INO, linux/proc_ns.h
+    const uid_t own = ::geteuid();
+    if (task.status.uid.real == own || task.status.uid.saved == own)
+        return true;
+    const UniqueFd users = kernel::openOwnNamespace(kernel::NamespaceKind::User);
+    return own == 0 && kernel::namespaceInode(users.get()) == kInitialUserNamespace;
+}
+
+/// Sends SIGKILL to all processes by one system call. Returns false if it has sent none: the tree has one process or
+/// several pid namespaces, whose processes must end in order, or the call isn't possible.
+bool killAtOnce(FrozenTree& tree, const std::vector<FrozenTask*>& tasks, Log& log) {
+    const std::size_t level = levelOf(*tree.tasks().front());
+    const auto isElsewhere = [&](const FrozenTask* task) { return levelOf(*task) != level || isFirst(*task); };
+    if (tasks.size() < 2 || std::any_of(tasks.begin(), tasks.end(), isElsewhere))
+        return false;
+    std::vector<pid_t> pids;
+    for (const FrozenTask* const task : tasks)
+        pids.push_back(task->pid().value);
+    try {
+        if (!std::all_of(tasks.begin(), tasks.end(), [](const FrozenTask* task) { return isInReach(*task); }))
+            return false;
+        kernel::SimultaneousKill(pids).send();
+        return true;
+    } catch (const Error& error) {
+        log.info("The processes are killed one after the other: {}", error.what());
+        return false;
+    }
 }
 
 /// Sends SIGKILL to all processes except the root, so that they end in parallel. If each one ended before the next
@@ -105,14 +143,22 @@ void beginEnds(FrozenTree& tree, const std::vector<FrozenTask*>& tasks) {
 bool killTree(FrozenTree& tree, Log& log) {
     const std::vector<FrozenTask*> order = inOrderOfEnds(tree);
     std::vector<FrozenTask*> ordinary;
-    // Makes the kernel kill all processes if criu is killed during the following slow steps. Otherwise some processes
-    // could survive while others are dead.
-    for (FrozenTask* const task : order)
-        dieWithCriu(*task);
     std::copy_if(order.begin(), order.end(), std::back_inserter(ordinary),
                  [](const FrozenTask* task) { return task->pid() != kInitPid && !isFirst(*task); });
-    killAndFreeMemory(ordinary, availableCores());
-    beginEnds(tree, ordinary);
+    ParallelExitMmap memory(ordinary, availableCores());
+    if (!killAtOnce(tree, order, log)) {
+        // Makes the kernel kill all processes if criu is killed during the following slow steps. Otherwise some
+        // processes could survive while others are dead. Begins with the root: if the root is init of a pid namespace,
+        // all other processes end with it (zap_pid_ns_processes() of Linux), so that this one call decides.
+        for (auto task = order.rbegin(); task != order.rend(); ++task)
+            dieWithCriu(**task);
+        for (FrozenTask* const task : memory.tasks())
+            task->process->beginKill();
+        memory.freeMemory();
+        beginEnds(tree, ordinary);
+    } else {
+        memory.freeMemory();
+    }
     for (FrozenTask* const task : order) {
         if (task->pid() == kInitPid) {
             task->process->killAtExit();

@@ -5,13 +5,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "criu/base/error.hpp"
 #include "criu/base/thread_pool.hpp"
 #include "criu/engine/dump/frozen_tree.hpp"
-#include "criu/kernel/proc/pidfd.hpp"
 #include "criu/kernel/sched.hpp"
 
 namespace criu::engine {
@@ -51,39 +49,41 @@ bool canBeFreed(const FrozenTask& task) {
                         [&task](const compel::FrozenThread& thread) { return holdsMutexes(task, thread); });
 }
 
-/// Kills a process, but keeps its memory for process_mrelease(2), and returns a pidfd. Returns nothing after a failure;
-/// the process may have been killed even then.
-std::optional<kernel::PidFd> killWithMemory(FrozenTask& task) noexcept {
-    try {
-        if (!canBeFreed(task))
-            return std::nullopt;
-        kernel::PidFd process(task.pid().value);
-        if (!task.process->killWithMemory())
-            return std::nullopt;
-        return process;
-    } catch (const compel::Error&) {
-        return std::nullopt;
-    }
-}
-
 }  // namespace
 
-void killAndFreeMemory(std::span<FrozenTask* const> tasks, unsigned cores) noexcept {
+ParallelExitMmap::ParallelExitMmap(std::span<FrozenTask* const> tasks, unsigned cores) noexcept : cores_(cores) {
     constexpr unsigned kWorthwhile = 4;
     if (cores < kWorthwhile)
         return;
+    for (FrozenTask* const task : tasks) {
+        try {
+            if (!canBeFreed(*task))
+                continue;
+            kernel::PidFd process(task->pid().value);
+            tasks_.reserve(tasks_.size() + 1);
+            processes_.reserve(processes_.size() + 1);
+            task->process->keepMemoryWhenKilled();
+            processes_.push_back(std::move(process));
+            tasks_.push_back(task);
+        } catch (const std::exception&) {
+            continue;  // a failure is harmless: the process frees its memory when it ends
+        }
+    }
+}
+
+void ParallelExitMmap::freeMemory() noexcept {
     try {
-        std::vector<kernel::PidFd> killed;
-        for (FrozenTask* const task : tasks)
-            if (auto process = killWithMemory(*task))
-                killed.push_back(std::move(*process));
-        if (killed.empty())
+        std::vector<const kernel::PidFd*> stopped;
+        for (std::size_t i = 0; i < tasks_.size(); ++i)
+            if (tasks_[i]->process->waitKilled())
+                stopped.push_back(&processes_[i]);
+        if (stopped.empty())
             return;
-        const unsigned each = std::clamp(cores / static_cast<unsigned>(killed.size()), 1U, kMostForOne);
-        ThreadPool pool(std::min<unsigned>(cores, each * static_cast<unsigned>(killed.size())));
+        const unsigned each = std::clamp(cores_ / static_cast<unsigned>(stopped.size()), 1U, kMostForOne);
+        ThreadPool pool(std::min<unsigned>(cores_, each * static_cast<unsigned>(stopped.size())));
         for (unsigned thread = 0; thread < each; ++thread)
-            for (const kernel::PidFd& process : killed)
-                pool.submit([&process] { (void)process.freeMemory(); });
+            for (const kernel::PidFd* const process : stopped)
+                pool.submit([process] { (void)process->freeMemory(); });
         pool.wait();
     } catch (const std::exception&) {
         return;  // a failure is harmless: each process frees its memory when it ends

@@ -29,6 +29,7 @@
 #include "criu/image/spool.hpp"
 #include "criu/image/stream_reader.hpp"
 #include "criu/image/stream_writer.hpp"
+#include "criu/image/sync_images.hpp"
 #include "criu/kernel/file_rights.hpp"
 #include "criu/model/options.hpp"
 
@@ -94,6 +95,16 @@ void OutgoingImages::complete(Run& run) {
     if (reachable_ && !isReachable(directory()))
         fail("image directory {}: it was unmounted or removed while criu wrote images, so the images would be lost",
              directory().name());
+}
+
+void OutgoingImages::sync(Run& run, bool byDefault) const {
+    const model::Options& options = run.options;
+    if (options.dryRun || options.stream || options.streamTo)
+        return;
+    if (!options.sync.value_or(byDefault && isOnDisk(directory())))
+        return;
+    run.log.stage("sync");
+    syncImages(directory(), [&run] { run.stop.throwIfRequested(); });
 }
 
 void OutgoingImages::revoke(const Run& run) {

@@ -43,6 +43,9 @@ struct OutgoingImages {
     /// Sends all images to the outlet, and signs them. Returns when they have arrived. Throws Error, also if the images
     /// directory was unmounted or removed during the dump.
     void complete(Run& run);
+    /// Writes all images to the disk by syncImages() if Options::sync is set. `byDefault`: true if an unset
+    /// Options::sync means the same for images on a disk. Throws Error.
+    void sync(Run& run, bool byDefault) const;
     /// Removes the inventory after a failed dump, so that no restore takes the images for complete ones. Throws Error.
     void revoke(const Run& run);
 

@@ -23,6 +23,7 @@ int preDumpGuarded(Run& run, Guardian& guardian, std::optional<WpTrackerLink> li
         PreDumpMemory memory(frozen);
         frozen.resume(model::FinalState::Running);
         memory.write();
+        frozen.syncImages();
         frozen.keepImages();
         return 0;
     });

@@ -67,7 +67,10 @@ public:
 
     void killAndFreeMemory(unsigned cores = 4) {
         engine::FrozenTask* const task = tree_->tasks().front().get();
-        engine::killAndFreeMemory({&task, 1}, cores);
+        engine::ParallelExitMmap mmap({&task, 1}, cores);
+        for (engine::FrozenTask* const large : mmap.tasks())
+            large->process->beginKill();
+        mmap.freeMemory();
     }
     [[nodiscard]] std::uint64_t memory() const {
         kernel::ProcBuffer buffer;

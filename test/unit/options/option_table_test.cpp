@@ -143,6 +143,7 @@ constexpr std::string_view kOwn[] = {
     "stream-from",
     "stream-memory",
     "stream-to",
+    "sync",
     "tls-peer",
     "trace",
     "untrusted",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// zdtm: modes undone
+// zdtm: modes undone,rescued
 // zdtm: dump-options --tcp-established --link-remap
 #include <fcntl.h>
 
