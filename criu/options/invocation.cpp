@@ -257,8 +257,8 @@ static void requireMappable(const model::Options& options) {
 /// outside of the tree, or changes such an object. Leaves cgroups alone.
 static void requireUntrustedFits(Invocation& invocation) {
     model::Options& options = invocation.options;
-    constexpr std::string_view kExcluded[] = {"shell-job",         "join-ns",     "cgroup-root", "cgroup-props",
-                                              "cgroup-props-file", "cgroup-yard", "auto-dedup",  "map-pages",
+    constexpr std::string_view kExcluded[] = {"shell-job",         "join-ns",     "cgroup-root",    "cgroup-props",
+                                              "cgroup-props-file", "cgroup-yard", "auto-dedup",     "map-pages",
                                               "lazy-pages",        "enable-fs",   "prev-images-dir"};
     bool choosesCgroups = false;
     for (const Setting& setting : invocation.settings) {

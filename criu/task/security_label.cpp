@@ -177,8 +177,7 @@ void LabelRestore::require(const CredsEntry& creds, bool maySet, bool isOnlyThre
         failLabel(*label, "this kernel doesn't run the security module that knows it",
                   "boot with that module, or restore with --lsm-profile none:");
     if (!maySet)
-        failLabel(*label,
-                  fmt::format("only criu's own label, '{}', may be restored here", own_.value_or("")),
+        failLabel(*label, fmt::format("only criu's own label, '{}', may be restored here", own_.value_or("")),
                   "restore as root, or name a label with --lsm-profile");
     if (const std::string what = obstacle(*label, module_, isOnlyThread); !what.empty())
         failLabel(*label, what,

@@ -43,10 +43,10 @@ constexpr std::string_view kTrust = "restore without --untrusted if you trust th
 
 /// Kinds of open files that namespaces of the tree confine.
 constexpr FdTypes kConfined[] = {
-    FD_TYPES__REG,      FD_TYPES__PIPE,      FD_TYPES__FIFO,     FD_TYPES__INETSK,      FD_TYPES__UNIXSK,
-    FD_TYPES__EVENTFD,  FD_TYPES__EVENTPOLL, FD_TYPES__INOTIFY,  FD_TYPES__SIGNALFD,    FD_TYPES__PACKETSK,
-    FD_TYPES__TTY,      FD_TYPES__NETLINKSK, FD_TYPES__NS,       FD_TYPES__TIMERFD,     FD_TYPES__MEMFD,
-    FD_TYPES__PIDFD,    FD_TYPES__IO_URING,  FD_TYPES__POSIX_QUEUE,
+    FD_TYPES__REG,     FD_TYPES__PIPE,      FD_TYPES__FIFO,        FD_TYPES__INETSK,   FD_TYPES__UNIXSK,
+    FD_TYPES__EVENTFD, FD_TYPES__EVENTPOLL, FD_TYPES__INOTIFY,     FD_TYPES__SIGNALFD, FD_TYPES__PACKETSK,
+    FD_TYPES__TTY,     FD_TYPES__NETLINKSK, FD_TYPES__NS,          FD_TYPES__TIMERFD,  FD_TYPES__MEMFD,
+    FD_TYPES__PIDFD,   FD_TYPES__IO_URING,  FD_TYPES__POSIX_QUEUE,
 };
 
 /// File system types that a root of a user namespace may mount.
@@ -138,8 +138,8 @@ bool UntrustedRules::isOutside(std::uint32_t number) const {
 }
 
 void UntrustedRules::requireNamespaces(const TaskKobjIdsEntry& ids, std::string_view image) const {
-    for (const NamespaceKind kind : {NamespaceKind::User, NamespaceKind::Mount, NamespaceKind::Net, NamespaceKind::Ipc,
-                                     NamespaceKind::Pid}) {
+    for (const NamespaceKind kind :
+         {NamespaceKind::User, NamespaceKind::Mount, NamespaceKind::Net, NamespaceKind::Ipc, NamespaceKind::Pid}) {
         if (kind == NamespaceKind::Pid && options_.newPidNamespace)
             continue;
         if (namespaces::ownNumberOf(outside_, &ids, kind) == 0)
@@ -181,8 +181,8 @@ void UntrustedRules::requireProcess(const TaskCoreEntry& process, std::string_vi
         rlimit own{};
         sys(::getrlimit(static_cast<__rlimit_resource>(number), &own), "read own resource limit {}", number);
         if (limits[number]->max > own.rlim_max)
-            refuse(image, fmt::format("resource limit {} is {}, but criu has {}", number, limits[number]->max,
-                                      own.rlim_max),
+            refuse(image,
+                   fmt::format("resource limit {} is {}, but criu has {}", number, limits[number]->max, own.rlim_max),
                    "raise the hard limit of criu (prlimit(1))");
     }
     if (process.has_oom_score_adj != 0 && process.oom_score_adj < ownOomScore())

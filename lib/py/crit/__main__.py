@@ -15,7 +15,7 @@ from typing import BinaryIO, NoReturn, TextIO
 
 from pycriu import images
 
-from . import __version__, json_stream
+from . import __version__, gpus, json_stream
 from .checkpoint import Checkpoint, CheckpointError
 from .explain import explain
 from .explore import VIEWS
@@ -67,13 +67,23 @@ def _text_output(name: str | None) -> Iterator[TextIO]:
         yield sys.stdout
 
 
+def _no_image(name: str | None, error: images.MagicException) -> _Failure:
+    """Returns the failure for a file without an image's magic number. Names files of CRIU 4.3's cuda_plugin."""
+    file = os.path.basename(name or "")
+    if file == "cuda-gpu-inventory.img":
+        return _Failure(f"{name}: the list of GPUs of cuda_plugin of CRIU 4.3. A restore by this criu doesn't need it.")
+    if gpus.STORAGE_OF_PLUGIN.fullmatch(file):
+        return _Failure(f"{name}: the contents of GPUs, written by cuda_plugin of CRIU 4.3. crit and criu can't read them.")
+    return _Failure(f"{name or 'standard input'}: {error}. An image begins with a number that says its kind. "
+                    "Files of raw content (pages-*.img, *.tar.gz.img, iptables, …) have none.")
+
+
 def _decode(options: argparse.Namespace) -> None:
     with _input(options.input) as stream, _text_output(options.output) as out:
         try:
             json_stream.write(images.ImageReader(stream), options.pretty, options.nopl, out)
         except images.MagicException as error:
-            raise _Failure(f"{options.input or 'standard input'}: {error}. An image begins with a number that says its kind. "
-                           "Files of raw content (pages-*.img, *.tar.gz.img, iptables, …) have none.") from error
+            raise _no_image(options.input, error) from error
         if not options.output:
             out.write("\n")
 
@@ -94,7 +104,10 @@ def _encode(options: argparse.Namespace) -> None:
 
 def _info(options: argparse.Namespace) -> None:
     with _input(options.input) as stream:
-        print(json.dumps(images.info(stream), indent=4))
+        try:
+            print(json.dumps(images.info(stream), indent=4))
+        except images.MagicException as error:
+            raise _no_image(options.input, error) from error
 
 
 def _explore(options: argparse.Namespace) -> None:

@@ -20,7 +20,7 @@ from pycriu import images
 from . import checkpoint as c
 from .checkpoint import Checkpoint, CheckpointError, Entry
 from .compressed import Blocks
-from .gpus import gpus_of
+from .gpus import gpus_of, storage_of_plugin
 from .memory import Stripes
 from .words import printable
 
@@ -205,7 +205,10 @@ def _addresses(checkpoint: Checkpoint) -> Iterator[Finding]:
 
 
 def _devices(checkpoint: Checkpoint) -> Iterator[Finding]:
-    """Yields GPUs whose driver is missing here, or whose content is missing in the images."""
+    """Yields GPUs whose driver is missing here, or whose content is missing in the images or can't be read."""
+    for file in storage_of_plugin(checkpoint):
+        yield Finding(True, f"{file} has contents of GPUs in the form of CRIU 4.3's cuda_plugin, which criu can't read",
+                      "Restore it with CRIU 4.3, or dump the program with this criu.")
     for gpu in gpus_of(checkpoint):
         for file in gpu.contents:
             if not checkpoint.exists(file):

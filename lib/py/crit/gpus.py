@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import struct
 from collections.abc import Iterator
 from typing import Any
@@ -11,6 +12,10 @@ from typing import Any
 from pycriu import _schema
 
 from .checkpoint import Checkpoint, CheckpointError
+
+
+# Name of a file with contents of GPUs, written by CRIU 4.3's cuda_plugin. criu can't read these files.
+STORAGE_OF_PLUGIN = re.compile(r"gpu-cs-[0-9]+\.img")
 
 
 @dataclasses.dataclass
@@ -105,3 +110,11 @@ def _nvidia(checkpoint: Checkpoint) -> Iterator[Gpu]:
 def gpus_of(checkpoint: Checkpoint) -> list[Gpu]:
     """Returns the GPUs on which processes had memory or queues."""
     return [*_amd_compute(checkpoint), *_amd_render(checkpoint), *_nvidia(checkpoint)]
+
+
+def storage_of_plugin(checkpoint: Checkpoint) -> Iterator[str]:
+    """Yields files with contents of GPUs of the tree that criu can't read. Images of criu itself have a cuda.img."""
+    if not checkpoint.exists("cuda.img"):
+        for process in checkpoint.processes:
+            if checkpoint.exists(f"gpu-cs-{process.pid}.img"):
+                yield f"gpu-cs-{process.pid}.img"

@@ -77,7 +77,8 @@ std::string refusedMap(std::uint32_t first, std::uint32_t count, bool groups = f
     return refused([&](const UntrustedRules& rules) { rules.requireUsers(users, kImage); });
 }
 
-std::string refusedFile(FdTypes type, const std::function<void(FileEntry&)>& fill = [](FileEntry&) {}) {
+std::string refusedFile(
+    FdTypes type, const std::function<void(FileEntry&)>& fill = [](FileEntry&) {}) {
     FileEntry file = FILE_ENTRY__INIT;
     file.id = 5;
     file.type = type;
@@ -133,11 +134,10 @@ TEST_CASE("untrusted images need private namespaces", "[untrusted]") {
         return refused([&](const UntrustedRules& rules) { rules.requireNamespaces(ids, kImage); }, options);
     };
     CHECK(check(privateIds()).empty());
-    for (const auto& [field, name] : {std::pair(&TaskKobjIdsEntry::pid_ns_id, "pid"),
-                                      std::pair(&TaskKobjIdsEntry::net_ns_id, "net"),
-                                      std::pair(&TaskKobjIdsEntry::ipc_ns_id, "ipc"),
-                                      std::pair(&TaskKobjIdsEntry::mnt_ns_id, "mnt"),
-                                      std::pair(&TaskKobjIdsEntry::user_ns_id, "user")}) {
+    for (const auto& [field, name] :
+         {std::pair(&TaskKobjIdsEntry::pid_ns_id, "pid"), std::pair(&TaskKobjIdsEntry::net_ns_id, "net"),
+          std::pair(&TaskKobjIdsEntry::ipc_ns_id, "ipc"), std::pair(&TaskKobjIdsEntry::mnt_ns_id, "mnt"),
+          std::pair(&TaskKobjIdsEntry::user_ns_id, "user")}) {
         TaskKobjIdsEntry ids = privateIds();
         ids.*field = idsOfCriu().*field;
         CHECK_THAT(check(ids), Contains(fmt::format("{}: the process is in criu's {} namespace", kImage, name)));
@@ -164,9 +164,7 @@ TEST_CASE("untrusted images have ids of the given range", "[untrusted]") {
     UsernsEntry users = USERNS_ENTRY__INIT;
     users.has_owner = 1;
     users.owner = 1000;
-    const auto check = [&] {
-        return refused([&](const UntrustedRules& rules) { rules.requireUsers(users, kImage); });
-    };
+    const auto check = [&] { return refused([&](const UntrustedRules& rules) { rules.requireUsers(users, kImage); }); };
     CHECK_THAT(check(), Contains("user 1000 of the host owns the namespace"));
     users.owner = 100001;
     CHECK(check().empty());

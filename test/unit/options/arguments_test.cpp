@@ -355,8 +355,8 @@ TEST_CASE("--untrusted excludes options that reach out of the tree") {
     CHECK_THROWS_WITH(with({"--external", "mnt[]"}), Contains("name each mount"));
     CHECK_THROWS_WITH(with({"--ext-mount-map", "auto"}), Contains("name each mount"));
     for (const Words& words :
-         {Words{"--shell-job"}, Words{"--join-ns", "net:/x"}, Words{"--cgroup-root", "/x"}, Words{"--cgroup-props", "x"},
-          Words{"--cgroup-props-file", "x"}, Words{"--cgroup-yard", "/x"}, Words{"--auto-dedup"}, Words{"--map-pages"},
-          Words{"--lazy-pages"}, Words{"--enable-fs", "all"}})
+         {Words{"--shell-job"}, Words{"--join-ns", "net:/x"}, Words{"--cgroup-root", "/x"},
+          Words{"--cgroup-props", "x"}, Words{"--cgroup-props-file", "x"}, Words{"--cgroup-yard", "/x"},
+          Words{"--auto-dedup"}, Words{"--map-pages"}, Words{"--lazy-pages"}, Words{"--enable-fs", "all"}})
         CHECK_THROWS_WITH(with(words), Contains(words.front()) && Contains("reaches out of the tree"));
 }
