@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/images/untrusted_images.hpp"
 
-#include <linux/ioprio.h>
 #include <linux/sched.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -170,7 +169,9 @@ void UntrustedRules::requireThread(const ThreadCoreEntry& thread, std::string_vi
     if (thread.has_sched_nice != 0 && thread.sched_nice < ::getpriority(PRIO_PROCESS, 0))
         refuse(image, fmt::format("the thread has nice value {}", thread.sched_nice),
                "start criu with this nice value (nice(1))");
-    if (thread.has_io_priority != 0 && IOPRIO_PRIO_CLASS(thread.io_priority) == IOPRIO_CLASS_RT)
+    constexpr unsigned kIoClassShift = 13;    // IOPRIO_CLASS_SHIFT; linux/ioprio.h isn't valid C++ in some versions
+    constexpr unsigned kRealTimeIoClass = 1;  // IOPRIO_CLASS_RT
+    if (thread.has_io_priority != 0 && static_cast<unsigned>(thread.io_priority) >> kIoClassShift == kRealTimeIoClass)
         refuse(image, "the thread has a real-time I/O priority", kTrust);
 }
 
