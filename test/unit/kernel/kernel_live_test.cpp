@@ -34,6 +34,7 @@
 #include "criu/kernel/proc/tasks.hpp"
 #include "criu/kernel/proc/timers.hpp"
 #include "criu/kernel/sched.hpp"
+#include "test/unit/kernel/zero_page.hpp"
 
 using namespace criu;
 using namespace criu::kernel;
@@ -105,18 +106,6 @@ TEST_CASE("maps and smaps show the same mappings; smaps adds flags") {
     CHECK_FALSE(full.flags.has(VmFlag::Unknown));
     CHECK(full.kernelPageSize == machinePageSize());
     CHECK(full.anonymous >= machinePageSize());
-}
-
-/// Returns true if the kernel maps the zero page when a task reads untouched memory. A kernel of some virtual machines
-/// (PVM, pvm_no_zero_page) maps a page of the task's own.
-bool mapsZeroPage() {
-    const PagemapScanner scanner(ProcDir().open(::getpid()));
-    if (!scanner.seesZeroPage())
-        return true;
-    const Mapping area = Mapping::anonymous(machinePageSize());
-    static_cast<void>(*area.as<volatile char>());
-    const auto start = reinterpret_cast<std::uint64_t>(area.data());
-    return !scanner.scan(start, start + area.size(), PageQuery{.all = PageIs::PfnZero}).empty();
 }
 
 TEST_CASE("PAGEMAP_SCAN and pagemap entries find the same pages of private memory") {
