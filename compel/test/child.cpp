@@ -129,6 +129,9 @@ bool eventually(const std::function<bool()>& done) {
 
 bool runs32BitCode() {
     Child child([](const Child::Talk&) -> int {
+        // Without Catch's handlers, which would write into the report of the test.
+        for (const int signal : {SIGSEGV, SIGTRAP, SIGILL, SIGBUS})
+            ::signal(signal, SIG_DFL);
         constexpr unsigned char breakpoint = 0xcc;
         void* const page =
             ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);

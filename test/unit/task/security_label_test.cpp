@@ -78,7 +78,8 @@ TEST_CASE("a thread that wasn't confined doesn't get the label of a criu that is
     const task::LabelRestore labels(apparmor, std::nullopt, false, confined);
     CHECK(labels.wanted(none) == "unconfined");
     CHECK_NOTHROW(labels.require(none, true, false));
-    CHECK_THROWS_WITH(labels.require(none, false, false), Contains("only criu's own label, 'container', may be restored here"));
+    CHECK_THROWS_WITH(labels.require(none, false, false),
+                      Contains("only criu's own label, 'container', may be restored here"));
     const auto stepsOf = [&none](const task::LabelRestore& of) {
         pie::StepList steps;
         pie::RemoteData data(4096);
