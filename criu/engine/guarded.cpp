@@ -16,6 +16,7 @@
 #include <cstring>
 
 #include "criu/base/error.hpp"
+#include "criu/base/journal.hpp"
 #include "criu/base/log.hpp"
 #include "criu/base/process_group.hpp"
 #include "criu/base/process_title.hpp"
@@ -322,7 +323,9 @@ int runGuarded(Run& run, const GuardedRoot& root, const std::function<int(Guardi
         ::_exit(status);
     }
     workersEnd.reset();
-    return GuardedWatch(worker, std::move(guardiansEnd), run).run();
+    const int status = GuardedWatch(worker, std::move(guardiansEnd), run).run();
+    run.log.journal().close();  // a service may run other commands with this log
+    return status;
 }
 
 }  // namespace criu::engine

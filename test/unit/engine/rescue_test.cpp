@@ -32,6 +32,16 @@ std::uint32_t ownPidNamespace() {
     return kernel::namespaceInode(kernel::openOwnNamespace(kernel::NamespaceKind::Pid).get());
 }
 
+/// Returns where cgroups with a freezer are mounted: cgroup v2, or the freezer of v1. Returns "" if there is none.
+std::string freezerHierarchy() {
+    std::ifstream mounts("/proc/self/mounts");
+    std::string device, path, type, options, rest, found;
+    while (mounts >> device >> path >> type >> options && std::getline(mounts, rest))
+        if (type == "cgroup2" || (type == "cgroup" && options.find("freezer") != std::string::npos && found.empty()))
+            found = path;
+    return found;
+}
+
 /// Directory for journals, and a file with a temporary link.
 class JournalFolder {
 public:
@@ -146,32 +156,38 @@ TEST_CASE("rescue removes no file that another process has created", "[rescue]")
 }
 
 TEST_CASE("rescue thaws the cgroup that a killed dump has frozen", "[rescue]") {
-    const std::string group = "/sys/fs/cgroup/criu-rescue-test-" + std::to_string(::getpid());
-    if (!fs::exists("/sys/fs/cgroup/cgroup.procs") || ::mkdir(group.c_str(), 0755) != 0) {
-        WARN("skipped: no writable hierarchy of cgroup v2");
+    const std::string hierarchy = freezerHierarchy();
+    const std::string group = hierarchy + "/criu-rescue-test-" + std::to_string(::getpid());
+    if (hierarchy.empty() || ::mkdir(group.c_str(), 0755) != 0) {
+        WARN("skipped: no writable hierarchy of cgroups with a freezer");
         return;
     }
+    const bool unified = fs::exists(group + "/cgroup.freeze");
+    const std::string control = group + (unified ? "/cgroup.freeze" : "/freezer.state");
+    const std::string frozen = unified ? "1" : "FROZEN";
+    const std::string thawed = unified ? "0" : "THAWED";
     struct stat status {};
     REQUIRE(::stat(group.c_str(), &status) == 0);
     const auto state = [&] {
         std::string text;
-        std::ifstream(group + "/cgroup.freeze") >> text;
+        std::ifstream(control) >> text;
         return text;
     };
-    std::ofstream(group + "/cgroup.freeze") << "1";
-    REQUIRE(state() == "1");
+    std::ofstream(control) << frozen;
+    REQUIRE(state() == frozen);
     JournalFolder folder;
     folder.begin();
     folder.lines().record({"freeze", std::to_string(status.st_dev), std::to_string(status.st_ino), group});
     SECTION("if the dump was killed while it was frozen") {
         CHECK_THAT(folder.rescue(), Catch::Contains("thawed the cgroup " + group));
-        CHECK(state() == "0");
+        CHECK(state() == thawed);
     }
     SECTION("unless the dump has thawed it") {
         folder.lines().record({"thawed"});
         (void)folder.rescue();
-        CHECK(state() == "1");
+        CHECK(state() == frozen);
     }
+    std::ofstream(control) << thawed;
     ::rmdir(group.c_str());
 }
 
