@@ -24,6 +24,7 @@ class Settings:
         self.environment = environment or {}
         self.check = None  # function that checks a run and its log after each successful command
         self.machine = machine  # GPUs and driver that criu sees, for the fake driver
+        self.small = None  # folder with small file systems, for cases that need a lack of room
 
 
 class Run:

@@ -175,4 +175,5 @@ def on_machine(settings, machine, **environment):
                     machine)
     seen.check = settings.check
     seen.crit = settings.crit
+    seen.small = settings.small
     return seen

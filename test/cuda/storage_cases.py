@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Cases with a driver that has storage mode."""
 import os
-import subprocess
 
 from cases import Settings, Failed, counter
 from played import started
@@ -18,6 +17,7 @@ def stored(settings, case, *, straight=True, **options):
     changed = Settings(settings.criu, settings.counter, settings.images, None,
                        {**settings.environment, "FAKE_CUDA_DRIVER": "615", **options}, settings.machine)
     changed.crit = settings.crit
+    changed.small = settings.small
     changed.check = check
     return case(changed)
 
@@ -26,17 +26,11 @@ def no_room_for_images(settings):
     """Requires criu to hold contents until the driver takes them back, if images have no room for them. The program
     continues."""
     with started(settings, "64") as run:
-        small = os.path.join(run.work, "small")
-        os.mkdir(small)
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=20m", "none", small], check=True)
-        try:
-            run.images = small
-            run.refused("dump", "No space left")
-            if "straight" not in run.log("dump"):
-                raise Failed("contents didn't go straight into the images")
-        finally:
-            subprocess.run(["umount", small], check=True)
-        run.images = f"{small}-other"
+        run.images = os.path.join(settings.small, "storage")
+        run.refused("dump", "No space left")
+        if "straight" not in run.log("dump"):
+            raise Failed("contents didn't go straight into the images")
+        run.images = os.path.join(run.work, "other")
         run.dump()
         run.restore()
         run.end(1)
