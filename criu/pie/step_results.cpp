@@ -47,8 +47,8 @@ RemoteProgram placeProgram(pie::StepList& steps, pie::RemoteData& data, compel::
     return placed;
 }
 
-std::vector<compel::BlobRun> runPrograms(compel::Injection& injection, pie::RemoteData& data,
-                                         std::span<const RemoteProgram> programs, StopRequest* stop) {
+std::vector<compel::BlobRun> startPrograms(compel::Injection& injection, pie::RemoteData& data,
+                                           std::span<const RemoteProgram> programs) {
     if (data.bytes().size() > injection.dataSize())
         fail("{} bytes of steps don't fit the {} bytes in the process", data.bytes().size(), injection.dataSize());
     injection.memory().write(data.base(), data.bytes());
@@ -56,6 +56,11 @@ std::vector<compel::BlobRun> runPrograms(compel::Injection& injection, pie::Remo
     runs.reserve(programs.size());
     for (const RemoteProgram& each : programs)
         runs.push_back(injection.start(*each.thread, each.program, each.stackTop));
+    return runs;
+}
+
+void finishPrograms(compel::Injection& injection, pie::RemoteData& data, std::span<const RemoteProgram> programs,
+                    std::span<compel::BlobRun> runs, StopRequest* stop) {
     // Passes a callback to finish() only if there is a `stop`: with a callback, finish() polls with short sleeps, which
     // is slow with many threads.
     std::function<void()> look;
@@ -67,6 +72,12 @@ std::vector<compel::BlobRun> runPrograms(compel::Injection& injection, pie::Remo
     injection.memory().read(data.base(), data.bytes());
     for (const RemoteProgram& each : programs)
         requireComplete(sent, data, each);
+}
+
+std::vector<compel::BlobRun> runPrograms(compel::Injection& injection, pie::RemoteData& data,
+                                         std::span<const RemoteProgram> programs, StopRequest* stop) {
+    std::vector<compel::BlobRun> runs = startPrograms(injection, data, programs);
+    finishPrograms(injection, data, programs, runs, stop);
     return runs;
 }
 

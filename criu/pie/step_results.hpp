@@ -30,10 +30,18 @@ inline constexpr std::size_t kThreadsAtOnce = 128;
 /// data.
 RemoteProgram placeProgram(pie::StepList& steps, pie::RemoteData& data, compel::Tracee* thread);
 
-/// Writes `data` into the process, runs all programs in parallel and reads `data` back. Returns the ended runs, with
-/// the registers and signal masks of the threads, which the threads have again. Throws Error with thread and step if a
-/// program didn't complete, or if a stop is requested. The caller must not use addresses or counts from `data`, because
-/// other processes may write to this memory during the run (process_vm_writev(2)).
+/// Writes `data` into the process, and starts all programs. The destructors of the runs stop programs that still run.
+std::vector<compel::BlobRun> startPrograms(compel::Injection& injection, pie::RemoteData& data,
+                                           std::span<const RemoteProgram> programs);
+
+/// Waits for the end of the `runs` of startPrograms(), and reads `data` back. The threads then have their registers and
+/// signal masks again, which the runs still contain. Throws Error with thread and step if a program didn't complete, or
+/// if a stop is requested. The caller must not use addresses or counts from `data`, because other processes may write
+/// to this memory during the run (process_vm_writev(2)).
+void finishPrograms(compel::Injection& injection, pie::RemoteData& data, std::span<const RemoteProgram> programs,
+                    std::span<compel::BlobRun> runs, StopRequest* stop = nullptr);
+
+/// Runs all programs in parallel by startPrograms() and finishPrograms(). Returns the ended runs.
 std::vector<compel::BlobRun> runPrograms(compel::Injection& injection, pie::RemoteData& data,
                                          std::span<const RemoteProgram> programs, StopRequest* stop = nullptr);
 

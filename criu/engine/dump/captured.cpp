@@ -217,14 +217,20 @@ void CapturedPhase::Capture::dumpExamined() {
     for (std::size_t i = 0; i < processes_.size(); ++i)
         if (memory[i])
             processes_[i].cores->place(*memory[i]);
-    std::vector<ExaminedProcess*> complete;
-    std::vector<compel::Injection*> injections;
+    std::vector<ExaminedProcess*> started;
     for (ExaminedProcess& process : processes_) {
         const ErrorContext context([&] { return process.task.describe(); });
-        if (!refusals_.attempt([&] { process.cores->run(); }))
+        if (refusals_.attempt([&] { process.cores->start(); }))
+            started.push_back(&process);
+    }
+    std::vector<ExaminedProcess*> complete;
+    std::vector<compel::Injection*> injections;
+    for (ExaminedProcess* const process : started) {
+        const ErrorContext context([&] { return process->task.describe(); });
+        if (!refusals_.attempt([&] { process->cores->run(); }))
             continue;
-        complete.push_back(&process);
-        injections.push_back(&process.cores->injection());
+        complete.push_back(process);
+        injections.push_back(&process->cores->injection());
     }
     compel::Injection::cureAll(injections);
     for (ExaminedProcess* const process : complete) {

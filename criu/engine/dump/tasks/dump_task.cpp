@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "criu/base/error.hpp"
@@ -58,18 +59,25 @@ public:
         }
     }
 
-    void run() {
-        const auto& threads = task_.process->threads();
+    void start() {
         if (!injection_)
             injection_.emplace(task_.process->leader(), pie::interpreterBlob(), room_,
                                task_.process->syscallInstruction());
-        compel::Injection& injection = *injection_;
-        if (threads.size() > kThreadsAtOnce && availableCores() > 1)
+        if (task_.process->threads().size() > kThreadsAtOnce && availableCores() > 1)
             pool_.emplace(availableCores());
-        for (std::size_t first = 0; first < threads.size(); first += kThreadsAtOnce)
-            ask(injection, first, std::min(first + kThreadsAtOnce, threads.size()));
-        context_.policies.queryRest(task_.process->leader(), injection, context_.stop);
-        context_.semUndo.query(task_, context_.semaphores, injection);
+        ask(0);
+    }
+
+    void run() {
+        while (true) {
+            const std::size_t next = batch_->first + batch_->asked.size();
+            collect(*std::exchange(batch_, nullptr));
+            if (next >= task_.process->threads().size())
+                break;
+            ask(next);
+        }
+        context_.policies.queryRest(task_.process->leader(), *injection_, context_.stop);
+        context_.semUndo.query(task_, context_.semaphores, *injection_);
         if (pool_)
             pool_->wait();
         pool_.reset();
@@ -81,11 +89,22 @@ public:
     }
 
 private:
-    void ask(compel::Injection& injection, std::size_t first, std::size_t end) {
-        const auto answers = std::make_shared<pie::RemoteData>(injection.data());
-        pie::RemoteData& data = *answers;
-        std::vector<std::unique_ptr<ThreadQueries>> asked;
+    /// Threads that run their queries at the same time.
+    struct Batch {
+        std::size_t first = 0;                              ///< index of the first thread
+        std::vector<std::unique_ptr<ThreadQueries>> asked;  ///< one element for each thread
+        std::shared_ptr<pie::RemoteData> data;              ///< steps, and their results after the runs
         std::vector<RemoteProgram> programs;
+        std::vector<compel::BlobRun> runs;
+    };
+
+    /// Starts the queries of at most `kThreadsAtOnce` threads from `first`, and stores them as `batch_`.
+    void ask(std::size_t first) {
+        const std::size_t end = std::min(first + kThreadsAtOnce, task_.process->threads().size());
+        auto batch = std::make_unique<Batch>();
+        batch->first = first;
+        batch->data = std::make_shared<pie::RemoteData>(injection_->data());
+        pie::RemoteData& data = *batch->data;
         for (std::size_t i = first; i < end; ++i) {
             pie::StepList steps;
             auto questions = std::make_unique<ThreadQueries>(task_.process->threads()[i], task_, steps, data);
@@ -97,28 +116,41 @@ private:
                 context_.policies.ask(steps, data);
             }
             questions->landlockAt = context_.landlock.ask(task_, steps, data);
-            programs.push_back(placeProgram(steps, data, &questions->thread.tracee));
-            asked.push_back(std::move(questions));
+            batch->programs.push_back(placeProgram(steps, data, &questions->thread.tracee));
+            batch->asked.push_back(std::move(questions));
         }
-        std::vector<compel::BlobRun> runs = runPrograms(injection, data, programs, &context_.stop);
-        for (std::size_t i = 0; i < asked.size(); ++i) {
-            const HostPid tid(asked[i]->thread.tracee.tid());
-            asked[i]->rings.refuse(data, tid);
-            if (const std::string_view keys = asked[i]->keyrings.found(data); !keys.empty())
-                context_.log.warn("Thread {} of {} has keys of its {} (keyrings(7)), which aren't kept", tid,
-                                  task_.describe(), keys);
-            if (asked[i]->process)
-                for (const std::int32_t timer : asked[i]->process->timers.ofUnknownThreads())
-                    context_.log.warn(
-                        "POSIX timer {} of {} counts the processor time of the thread that has made it, which the "
-                        "kernel doesn't tell: after a restore it counts that of the main thread",
-                        timer, task_.describe());
-            const auto traced = lookAt(*asked[i], std::move(runs[i]), restarted_[first + i]);
-            const compel::RemoteAddress answerAt = asked[i]->landlockAt;
-            context_.landlock.requireOutsideDomain(task_, asked[i]->thread.tracee,
-                                                   answerAt == 0 ? -EPERM : data.local<std::int64_t>(answerAt));
-            finish(std::move(asked[i]), traced, answers);
+        batch->runs = startPrograms(*injection_, data, batch->programs);
+        batch_ = std::move(batch);
+    }
+
+    /// Waits for the queries of a batch, and writes the core images of its threads.
+    void collect(Batch& batch) {
+        finishPrograms(*injection_, *batch.data, batch.programs, batch.runs, &context_.stop);
+        for (std::size_t i = 0; i < batch.asked.size(); ++i) {
+            ThreadQueries& asked = *batch.asked[i];
+            warn(asked, *batch.data);
+            const auto traced = lookAt(asked, std::move(batch.runs[i]), restarted_[batch.first + i]);
+            const compel::RemoteAddress answerAt = asked.landlockAt;
+            context_.landlock.requireOutsideDomain(
+                task_, asked.thread.tracee, answerAt == 0 ? -EPERM : batch.data->local<std::int64_t>(answerAt));
+            finish(std::move(batch.asked[i]), traced, batch.data);
         }
+    }
+
+    /// Refuses registered rings, and warns of state of a thread that a restore can't make again.
+    void warn(ThreadQueries& asked, pie::RemoteData& data) {
+        const HostPid tid(asked.thread.tracee.tid());
+        asked.rings.refuse(data, tid);
+        if (const std::string_view keys = asked.keyrings.found(data); !keys.empty())
+            context_.log.warn("Thread {} of {} has keys of its {} (keyrings(7)), which aren't kept", tid,
+                              task_.describe(), keys);
+        if (!asked.process)
+            return;
+        for (const std::int32_t timer : asked.process->timers.ofUnknownThreads())
+            context_.log.warn(
+                "POSIX timer {} of {} counts the processor time of the thread that has made it, which the kernel "
+                "doesn't tell: after a restore it counts that of the main thread",
+                timer, task_.describe());
     }
 
     /// Reads the thread's state by ptrace(2), which only the tracer may do. At the end of the call, the destructor of
@@ -209,6 +241,7 @@ private:
     kernel::ProcBuffer buffer_;
     std::size_t room_ = 0;  ///< number of bytes for the queries' data
     std::optional<compel::Injection> injection_;
+    std::unique_ptr<Batch> batch_;  ///< started queries, whose results run() collects
     std::optional<ThreadPool> pool_;  // last member: its threads use the other members, so it must be destroyed first
 };
 
@@ -223,6 +256,10 @@ compel::InjectionRequest CoreDump::request() const {
 
 void CoreDump::place(const compel::InjectedMemory& memory) noexcept {
     impl_->place(memory);
+}
+
+void CoreDump::start() {
+    impl_->start();
 }
 
 void CoreDump::run() {

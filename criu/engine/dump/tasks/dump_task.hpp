@@ -72,8 +72,8 @@ struct TaskDumpContext {
 };
 
 /// Dump of a process' threads: makes them query their state, reads other state from /proc, and writes the core images.
-/// The caller calls request(), place(), run() and finish() in this order, and may do so for several processes at the
-/// same time.
+/// The caller calls request(), place(), start(), run() and finish() in this order, and may do so for several processes
+/// at the same time.
 class CoreDump {
 public:
     /// Prepares the threads. The caller keeps `task`, `context` and `mm` until the destructor. run() sets those members
@@ -85,7 +85,9 @@ public:
     [[nodiscard]] compel::InjectionRequest request() const;
     /// Takes ownership of memory from compel::mapBlobs().
     void place(const compel::InjectedMemory& memory) noexcept;
-    /// Makes the queries, and writes the images. Maps the blob if place() hasn't got one.
+    /// Starts the queries of the first threads. Maps the blob if place() hasn't got one.
+    void start();
+    /// Waits for the started queries, makes the queries of all other threads, and writes the images.
     void run();
     /// Returns the blob in the process, for compel::Injection::cureAll().
     [[nodiscard]] compel::Injection& injection() noexcept;
