@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kFewestThreads = 2;
 // Maximum number of threads. On PCIe 5, more threads don't increase the speed, because the memory of the page cache
 // limits it.
-constexpr std::size_t kMostThreads = 12;
+constexpr std::size_t kMostThreads = 16;
 
 /// Returns the size of the piece that begins at `start`. For an ordered store, a piece is one block, because blocks
 /// must be written in order. If a piece had several blocks, other threads would wait for the work on all of them, such
@@ -32,9 +32,7 @@ std::uint64_t pieceOf(const ContentJob& job, std::uint64_t start) {
 }  // namespace
 
 std::size_t contentThreads(unsigned cores, std::size_t devices) noexcept {
-    // Leaves a quarter of the cores unused, because a restore fills the memory of processes at the same time.
-    const std::size_t usable = cores - cores / 4;
-    return std::clamp(usable / std::max<std::size_t>(devices, 1), kFewestThreads, kMostThreads);
+    return std::clamp(cores / std::max<std::size_t>(devices, 1), kFewestThreads, kMostThreads);
 }
 
 std::uint64_t contentBuffer(std::uint64_t limit, std::size_t threads) noexcept {

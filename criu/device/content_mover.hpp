@@ -25,7 +25,7 @@ struct ReadWatch;
 namespace criu::device {
 
 /// Returns the number of threads for each of `devices` devices. Each thread does file I/O or waits for its device. One
-/// core reads about 3 GB/s of a file in the page cache. PCIe 4 x16 is ten times as fast, and PCIe 5 twenty times.
+/// core reads about 5 GB/s of a file in the page cache, and PCIe 5 x16 transfers 64 GB/s (test/bench/gpu_rate).
 [[nodiscard]] std::size_t contentThreads(unsigned cores, std::size_t devices) noexcept;
 
 /// Returns the size in bytes of the bounce buffer for one of the `threads` copiers of a device. `limit`: total size for
@@ -35,9 +35,9 @@ namespace criu::device {
 /// Value of a limit that stands for the default: each copier gets kContentBuffer bytes.
 inline constexpr std::uint64_t kDefaultContentLimit = ~std::uint64_t{0} - 1;
 /// Size of a copier's bounce buffer in bytes. The device copies one half while the thread reads or writes the other
-/// half. PCIe 4 x16 copies a half in 130 microseconds. To submit a copy and to wait for it takes a fraction of this
-/// time.
-inline constexpr std::uint64_t kContentBuffer = std::uint64_t{8} << 20;
+/// half. A thread reads a half from the page cache in 400 microseconds. To submit a copy and to wait for it takes a
+/// tenth of this time. Larger buffers are slower, because they don't stay in the caches of a core.
+inline constexpr std::uint64_t kContentBuffer = std::uint64_t{4} << 20;
 
 /// Mover of device contents. Several threads for each device move pieces: some read or write files while the device
 /// copies other pieces. After the first failure, and in the destructor, the remaining pieces are discarded.

@@ -5,6 +5,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "criu/base/error.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/kernel/proc/scan.hpp"
@@ -42,6 +45,24 @@ std::vector<std::uint64_t> cpuAffinity(pid_t tid) {
     fail("get CPU affinity of {}: more CPUs than fit", tid);
 }
 
+namespace {
+
+constexpr std::size_t kCpusPerWord = 64;
+
+/// Calls `found` with the first and last number of each range in a list of CPUs.
+void forEachRange(std::string_view list, const std::function<void(std::size_t, std::size_t)>& found) {
+    Scanner text(list);
+    do {
+        const auto first = text.needNumber<std::size_t>("the number of a processor");
+        const auto last = text.skip('-') ? text.needNumber<std::size_t>("the number of a processor") : first;
+        if (last < first)
+            fail("processors {} to {} in a list", first, last);
+        found(first, last);
+    } while (text.skip(','));
+}
+
+}  // namespace
+
 std::optional<std::size_t> onlineCpus() {
     constexpr const char* kPath = "/sys/devices/system/cpu/online";
     const UniqueFd file(::open(kPath, O_RDONLY | O_CLOEXEC));
@@ -52,16 +73,36 @@ std::optional<std::size_t> onlineCpus() {
 }
 
 std::size_t countCpus(std::string_view list) {
-    Scanner text(list);
     std::size_t count = 0;
-    do {
-        const auto first = text.needNumber<std::size_t>("the number of a processor");
-        const auto last = text.skip('-') ? text.needNumber<std::size_t>("the number of a processor") : first;
-        if (last < first)
-            fail("processors {} to {} in a list", first, last);
-        count += last - first + 1;
-    } while (text.skip(','));
+    forEachRange(list, [&](std::size_t first, std::size_t last) { count += last - first + 1; });
     return count;
+}
+
+std::vector<std::uint64_t> cpuMask(std::string_view list) {
+    constexpr std::size_t kMostCpus = 65536;
+    std::vector<std::uint64_t> mask;
+    forEachRange(list, [&](std::size_t first, std::size_t last) {
+        if (last >= kMostCpus)
+            fail("processor {} in a list", last);
+        mask.resize(std::max(mask.size(), last / kCpusPerWord + 1));
+        for (std::size_t cpu = first; cpu <= last; ++cpu)
+            mask[cpu / kCpusPerWord] |= std::uint64_t{1} << cpu % kCpusPerWord;
+    });
+    return mask;
+}
+
+bool restrictThread(std::string_view list) {
+    const std::vector<std::uint64_t> wanted = cpuMask(list);
+    std::vector<std::uint64_t> mask = cpuAffinity(0);
+    bool any = false;
+    for (std::size_t word = 0; word < mask.size(); ++word) {
+        mask[word] &= word < wanted.size() ? wanted[word] : 0;
+        any = any || mask[word] != 0;
+    }
+    if (any)
+        sys(::syscall(SYS_sched_setaffinity, 0, mask.size() * sizeof(mask[0]), mask.data()), "restrict a thread to {}",
+            list);
+    return any;
 }
 
 RobustList robustList(pid_t tid) {

@@ -61,6 +61,13 @@ static_assert(sizeof(KernelSchedAttributes) == 56);
 /// Counts the CPUs in the text of /sys/devices/system/cpu/online, such as "0-3,6\n". Throws Error.
 [[nodiscard]] std::size_t countCpus(std::string_view list);
 
+/// Returns the CPUs of a list in sysfs, such as "0-3,6\n", as a mask like cpuAffinity(). Throws Error.
+[[nodiscard]] std::vector<std::uint64_t> cpuMask(std::string_view list);
+
+/// Restricts the calling thread to the CPUs in `list` on which it may run; see cpuMask(). Returns false, and changes
+/// nothing, if it may run on none of them. Throws Error.
+bool restrictThread(std::string_view list);
+
 /// Robust futex list of a thread. To read it, criu needs ptrace access, and the thread should be stopped.
 struct RobustList {
     std::uint64_t head = 0;

@@ -114,6 +114,8 @@ public:
         return status;
     }
     dev_t device(const std::string&) override { return 0; }
+    [[nodiscard]] std::string nearCpus(std::uint32_t) override { return nearCpus_; }
+    void setNearCpus(std::string list) { nearCpus_ = std::move(list); }
     [[nodiscard]] std::string topology() const override { return topology_; }
     void setTopology(std::string root) { topology_ = std::move(root); }
 
@@ -273,6 +275,7 @@ private:
     int refusal_ = 0;
     bool hidden_ = false;
     unsigned executed_ = 0;
+    std::string nearCpus_;
     std::string topology_;
 };
 

@@ -6,6 +6,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <fstream>
+#include <string>
+
 #include "plugins/amdgpu/driver/libdrm_gpu.hpp"
 #include "plugins/amdgpu/topology.hpp"
 
@@ -57,6 +60,11 @@ public:
     dev_t device(const std::string& path) override {
         struct stat status {};
         return ::stat(path.c_str(), &status) == 0 && S_ISCHR(status.st_mode) ? status.st_rdev : 0;
+    }
+    [[nodiscard]] std::string nearCpus(std::uint32_t renderMinor) override {
+        std::string list;
+        std::getline(std::ifstream(fmt::format("/sys/class/drm/renderD{}/device/local_cpulist", renderMinor)), list);
+        return list;
     }
     [[nodiscard]] std::string topology() const override { return Topology::kSysfs; }
 

@@ -36,6 +36,8 @@ public:
     virtual struct stat status(int fd) = 0;
     /// Returns the device number of a special file; 0 if it doesn't exist.
     virtual dev_t device(const std::string& path) = 0;
+    /// Returns the processors near a GPU, as sysfs lists them ("0-7,16"); empty if the kernel doesn't show them.
+    [[nodiscard]] virtual std::string nearCpus(std::uint32_t renderMinor) = 0;
     /// Returns the path from which Topology::read() reads the topology.
     [[nodiscard]] virtual std::string topology() const = 0;
 

@@ -218,13 +218,13 @@ TEST_CASE("content engine: buffers of several devices go to files and back") {
 TEST_CASE("content engine: threads and their buffers follow cores and devices") {
     CHECK(contentThreads(1, 1) == 2);
     CHECK(contentThreads(2, 1) == 2);
-    CHECK(contentThreads(8, 1) == 6);
-    CHECK(contentThreads(16, 1) == 12);
-    CHECK(contentThreads(128, 1) == 12);
+    CHECK(contentThreads(8, 1) == 8);
+    CHECK(contentThreads(16, 1) == 16);
+    CHECK(contentThreads(128, 1) == 16);
     CHECK(contentThreads(16, 8) == 2);
-    CHECK(contentThreads(128, 8) == 12);
+    CHECK(contentThreads(128, 8) == 16);
     CHECK(contentBuffer(kDefaultContentLimit, 2) == kContentBuffer);
-    CHECK(contentBuffer(kDefaultContentLimit, 12) == kContentBuffer);
+    CHECK(contentBuffer(kDefaultContentLimit, 16) == kContentBuffer);
     CHECK(contentBuffer(64 << 20, 4) == 16 << 20);
 }
 

@@ -12,6 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <bit>
+#include <numeric>
 #include <thread>
 
 #include <catch2/catch.hpp>
@@ -485,6 +488,27 @@ TEST_CASE("processors in a list are counted") {
     CHECK_THROWS_AS((void)kernel::countCpus("3-1\n"), Error);
     CHECK_THROWS_AS((void)kernel::countCpus(""), Error);
     CHECK(kernel::onlineCpus() == static_cast<std::size_t>(::sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
+TEST_CASE("processors in a list make a mask") {
+    CHECK(kernel::cpuMask("0-3,65\n") == std::vector<std::uint64_t>{0xf, 2});
+    CHECK(kernel::cpuMask("63\n") == std::vector{std::uint64_t{1} << 63});
+    CHECK_THROWS_AS((void)kernel::cpuMask("70000000\n"), Error);
+}
+
+TEST_CASE("a thread is restricted to processors on which it may run") {
+    const std::vector<std::uint64_t> own = kernel::cpuAffinity(0);
+    const auto word = std::find_if(own.begin(), own.end(), [](std::uint64_t each) { return each != 0; });
+    const auto first = (word - own.begin()) * 64 + std::countr_zero(*word);
+    std::thread([&] {
+        CHECK_FALSE(kernel::restrictThread("60000"));
+        CHECK(kernel::cpuAffinity(0) == own);
+        CHECK(kernel::restrictThread(fmt::format("{},60000\n", first)));
+        const auto mask = kernel::cpuAffinity(0);
+        CHECK(std::accumulate(mask.begin(), mask.end(), 0,
+                              [](int sum, std::uint64_t each) { return sum + std::popcount(each); }) == 1);
+    }).join();
+    CHECK(kernel::cpuAffinity(0) == own);
 }
 
 TEST_CASE("own scheduling, affinity, robust list and limits agree with system calls") {

@@ -5,13 +5,17 @@
 
 #include <compel/process.hpp>
 
+#include <algorithm>
+#include <bit>
 #include <random>
+#include <thread>
 
 #include "amdgpu_fake_kernel.hpp"
 #include "criu/base/error.hpp"
 #include "criu/device/content_channel.hpp"
 #include "criu/kernel/fd_store.hpp"
 #include "criu/kernel/proc/procdir.hpp"
+#include "criu/kernel/sched.hpp"
 #include "criu/memory/pages/read_watch.hpp"
 #include "images/criu-amdgpu.hpp"
 #include "plugins/amdgpu/content_driver.hpp"
@@ -231,6 +235,20 @@ TEST_CASE("amdgpu: a content image that is cut short is refused") {
     const Folder folder;
     createContent(folder.images(), "content", 4096);
     CHECK_THROWS_WITH(openContent(folder.images(), "content", 4096), Catch::Contains("4104 are needed"));
+}
+
+TEST_CASE("amdgpu: a copier's thread runs on processors near its GPU") {
+    FakeKernel kernel(kNewFamily);
+    GpuContents driver(kernel);
+    const std::vector<std::uint64_t> own = kernel::cpuAffinity(0);
+    const auto word = std::find_if(own.begin(), own.end(), [](std::uint64_t each) { return each != 0; });
+    kernel.setNearCpus(std::to_string((word - own.begin()) * 64 + std::countr_zero(*word)));
+    std::thread([&] {
+        (void)driver.makeCopier(128, device::Direction::Load, 1 << 20, [] {});
+        std::vector<std::uint64_t> expected(own.size());
+        expected[static_cast<std::size_t>(word - own.begin())] = *word & -*word;
+        CHECK(kernel::cpuAffinity(0) == expected);
+    }).join();
 }
 
 TEST_CASE("amdgpu: the master fills what others send, two GPUs at a time") {

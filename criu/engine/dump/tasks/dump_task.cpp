@@ -131,8 +131,8 @@ private:
             warn(asked, *batch.data);
             const auto traced = lookAt(asked, std::move(batch.runs[i]), restarted_[batch.first + i]);
             const compel::RemoteAddress answerAt = asked.landlockAt;
-            context_.landlock.requireOutsideDomain(
-                task_, asked.thread.tracee, answerAt == 0 ? -EPERM : batch.data->local<std::int64_t>(answerAt));
+            context_.landlock.requireOutsideDomain(task_, asked.thread.tracee,
+                                                   answerAt == 0 ? -EPERM : batch.data->local<std::int64_t>(answerAt));
             finish(std::move(batch.asked[i]), traced, batch.data);
         }
     }
@@ -241,7 +241,7 @@ private:
     kernel::ProcBuffer buffer_;
     std::size_t room_ = 0;  ///< number of bytes for the queries' data
     std::optional<compel::Injection> injection_;
-    std::unique_ptr<Batch> batch_;  ///< started queries, whose results run() collects
+    std::unique_ptr<Batch> batch_;    ///< started queries, whose results run() collects
     std::optional<ThreadPool> pool_;  // last member: its threads use the other members, so it must be destroyed first
 };
 
