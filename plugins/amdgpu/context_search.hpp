@@ -10,18 +10,20 @@
 
 namespace criu::amdgpu {
 
-/// Search for submission contexts in the render nodes of a frozen tree. criu can't dump a context, because no interface
-/// of the driver returns its state. Compute programs have no contexts. Graphics and video clients remember submission
-/// numbers, and a new context wouldn't know these numbers.
+/// Search for submission contexts and synchronization objects in the render nodes of a frozen tree. criu can't dump a
+/// context, because no interface of the driver returns its state. Compute programs have no contexts. Graphics and video
+/// clients remember submission numbers, and a new context wouldn't know these numbers.
 ///
 /// Linux 6.18 can't list contexts. To prove that a file has none, criu queries each of 4,095 numbers
 /// (amdgpu_ctx_query2() of amdgpu_ctx.c). A new context gets the lowest free number (amdgpu_ctx_alloc()), so the
 /// constructor queries only the first numbers. Threads query all other numbers while the caller copies contents. If a
 /// later kernel can list contexts (GEM_LIST_CONTEXTS), the constructor only makes one call for each file.
+///
+/// The constructor also refuses files with synchronization objects.
 class ContextSearch {
 public:
-    /// Throws Error if a file has a context with one of the first numbers. `kernel` and `nodes` must outlive this
-    /// object.
+    /// Throws Error if a file has a synchronization object, or a context with one of the first numbers. `kernel` and
+    /// `nodes` must outlive this object.
     ContextSearch(Kernel& kernel, const std::vector<RenderNode>& nodes);
     /// Makes the threads stop early.
     ~ContextSearch();

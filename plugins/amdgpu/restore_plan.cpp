@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "plugins/amdgpu/restore_plan.hpp"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "criu/base/error.hpp"
 #include "criu/base/machine.hpp"
 #include "criu/base/mapping.hpp"
 #include "images/fdinfo.hpp"
 #include "plugins/amdgpu/driver/driver_identity.hpp"
+#include "plugins/amdgpu/driver/kfd.hpp"
 #include "plugins/amdgpu/image_file.hpp"
 
 namespace criu::amdgpu {
 namespace {
+
+constexpr std::string_view kXnackMissing = "the process' XNACK is on, which a GPU here lacks";
+constexpr std::string_view kXnackRemedy =
+    "load amdgpu with noretry=0, choose other GPUs by --gpu-map, or start the program with HSA_XNACK=0 before the dump";
 
 bool hasGpu(const Topology& topology, const std::string& name) {
     try {
@@ -56,6 +63,7 @@ bool RestorePlan::prepare(files::FileRestore& files) {
                 requireSameLayout(*driver, *driver_);
         }
         sources_.emplace(id, Topology::fromImage(*image));
+        requireXnack(*image, sources_.at(id));
         allowed_.emplace(id, here_);
         const std::vector<TreePid> users = files.users(id);
         const TreePid noted(static_cast<pid_t>(image->pid));
@@ -70,6 +78,19 @@ bool RestorePlan::prepare(files::FileRestore& files) {
     numberObjects(images_, context_.log);
     imported_ = importedObjects(images_);
     return true;
+}
+
+/// Throws Error if the process' XNACK is on and a GPU here lacks it. Skips the check if the process may use only some
+/// GPUs here, because the driver looks at these only (kfd_process_xnack_mode() of kfd_process.c, Linux 6.1 to 7.3).
+void RestorePlan::requireXnack(const CriuKfd& image, const Topology& source) const {
+    if (image.xnack == 0 || !driver_ || source.gpus().size() != here_.gpus().size())
+        return;
+    const UniqueFd kfd = kernel_.open(kKfdPath, O_RDWR);
+    if (Kfd(kernel_, kfd.get()).allowsXnack())
+        return;
+    Error error(0, std::string(kXnackMissing));
+    error.addHint(std::string(kXnackRemedy));
+    throw error;
 }
 
 /// Sets the minors of render nodes. The plugin in CRIU 4.2 stores only the GPU of a render node.
@@ -222,8 +243,7 @@ std::string RestorePlan::explainRefusal(const CriuKfd& image, int code) const {
         return {};
     // The GPU lacks XNACK (criu_restore_process() of kfd_chardev.c, Linux 6.1 to 7.3).
     if (code == EPERM && image.xnack != 0)
-        return "the process' XNACK is on, which a GPU here lacks: load amdgpu with noretry=0, choose other GPUs by "
-               "--gpu-map, or start the program with HSA_XNACK=0 before the dump";
+        return fmt::format("{}: {}", kXnackMissing, kXnackRemedy);
     if (code != EINVAL)
         return {};
     const std::string differs = differences(*driver, *driver_);

@@ -63,6 +63,7 @@ public:
 
 private:
     void completeNodes();
+    void requireXnack(const CriuKfd& image, const Topology& source) const;
     void chooseCompanions(files::FileRestore& files);
     void chooseGpus();
     [[nodiscard]] std::set<GpuId> gpusInGroupsOf(TreePid process, const device::ProcessGroups& groups) const;

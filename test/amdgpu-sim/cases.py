@@ -109,6 +109,8 @@ REFUSED = [("refused", "closed_files", "kfd"), ("refused", "closed_files", "rend
            ("refused_sharing", "kfd_shared", "604 render"), ("refused_sharing", "kfd_shared", "compat"),
            ("refused_kind", "mesa_buffers", "userptr"), ("refused_kind", "mesa_buffers", "context"),
            ("refused_kind", "mesa_buffers", "late_context"), ("listed_contexts", "mesa_buffers", "late_context"),
+           ("refused_kind", "mesa_buffers", "sync_object"), ("refused_kind", "mesa_buffers", "late_sync_object"),
+           ("listed_contexts", "mesa_buffers", "late_sync_object"),
            ("listed_contexts", "mesa_buffers", "userptr"), ("listed_contexts", "kfd_memory", ""),
            ("refused_kind", "mesa_buffers", "always_hidden")]
 

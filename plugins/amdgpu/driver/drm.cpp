@@ -198,6 +198,19 @@ bool Drm::hasContext(std::uint32_t number) const {
     return code == 0;
 }
 
+bool Drm::hasSyncObject(std::uint32_t handle) const {
+    std::uint64_t point = 0;
+    drm_syncobj_timeline_array args{};
+    args.handles = reinterpret_cast<std::uint64_t>(&handle);
+    args.points = reinterpret_cast<std::uint64_t>(&point);
+    args.count_handles = 1;
+    // ENOENT: no such handle (drm_syncobj_array_find() of drm_syncobj.c, Linux 5.2 to 7.3).
+    const int code = kernel_.tryIoctl(fd_, DRM_IOCTL_SYNCOBJ_QUERY, &args);
+    if (code != 0 && code != ENOENT)
+        failWith(code, "ask whether a render node has synchronization object {}", handle);
+    return code == 0;
+}
+
 std::optional<std::vector<uapi::ContextEntry>> Drm::contexts() const {
     std::vector<uapi::ContextEntry> entries(kFirstRoom);
     for (int round = 0; round < kMaxRounds; ++round) {

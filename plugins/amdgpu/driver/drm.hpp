@@ -59,6 +59,8 @@ public:
     void setNotes(std::uint32_t handle, const BufferNotes& notes) const;
     /// Returns true if the file has a submission context with this number.
     [[nodiscard]] bool hasContext(std::uint32_t number) const;
+    /// Returns true if the file has a synchronization object with this handle.
+    [[nodiscard]] bool hasSyncObject(std::uint32_t handle) const;
     /// Returns all submission contexts of the file; nullopt if the kernel can't list them. Call it only if
     /// canListContexts() returned true.
     [[nodiscard]] std::optional<std::vector<uapi::ContextEntry>> contexts() const;

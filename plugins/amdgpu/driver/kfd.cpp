@@ -40,6 +40,17 @@ std::uint32_t Kfd::minorVersion() const {
     return version.minor;
 }
 
+bool Kfd::allowsXnack() const {
+    uapi::KfdXnackMode mode{1};
+    // EPERM: a GPU lacks XNACK, or the kernel has no shared virtual memory (kfd_ioctl_set_xnack_mode() of
+    // kfd_chardev.c, Linux 5.14 to 7.3).
+    if (const int code = kernel_.tryIoctl(fd_, uapi::kKfdSetXnackMode, &mode); code != 0)
+        return code != EPERM;
+    mode.enabled = 0;
+    (void)kernel_.tryIoctl(fd_, uapi::kKfdSetXnackMode, &mode);
+    return true;
+}
+
 KfdProcess Kfd::pause() const {
     uapi::KfdCriu args{};
     args.op = uapi::CriuOp::ProcessInfo;

@@ -53,6 +53,9 @@ public:
     void requireCriu() const;
     /// Returns N of the interface version 1.N.
     [[nodiscard]] std::uint32_t minorVersion() const;
+    /// Returns false if a GPU that the calling process may use lacks XNACK. Turns XNACK of the calling process on and
+    /// off.
+    [[nodiscard]] bool allowsXnack() const;
     /// Stops the process' queues.
     [[nodiscard]] KfdProcess pause() const;
     /// Reads the process' state. The caller must close the DMA-BUF descriptors of the result.

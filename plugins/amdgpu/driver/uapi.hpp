@@ -34,6 +34,11 @@ struct KfdCriu {
 };
 inline constexpr unsigned long kKfdCriu = _IOWR('K', 0x22, KfdCriu);
 
+struct KfdXnackMode {
+    std::int32_t enabled;
+};
+inline constexpr unsigned long kKfdSetXnackMode = _IOWR('K', 0x21, KfdXnackMode);
+
 struct KfdDevice {
     std::uint32_t userGpuId;
     std::uint32_t actualGpuId;

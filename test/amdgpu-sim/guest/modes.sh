@@ -353,6 +353,8 @@ mode_refused_kind() {
     case $arguments in
         context) said="process $pid ($program) has context 1 of /dev/dri/renderD128 for graphics or video" ;;
         late_context) said="process $pid ($program) has context 900 of /dev/dri/renderD128 for graphics or video" ;;
+        sync_object) said="process $pid ($program) has synchronization object 1 of /dev/dri/renderD128" ;;
+        late_sync_object) said="process $pid ($program) has synchronization object 200 of /dev/dri/renderD128" ;;
         userptr) said="$whose is memory of a process" ;;
         *) said="$whose is always valid in its address space, and hidden from processors" ;;
     esac
@@ -382,6 +384,7 @@ mode_listed_contexts() {
     echo >$controls/clear
     case $arguments in
         late_context) refused_dump "process $pid ($program) has context 900 of /dev/dri/renderD128 for graphics or video" ;;
+        late_sync_object) refused_dump "process $pid ($program) has synchronization object 200 of /dev/dri/renderD128" ;;
         userptr) refused_dump "buffer [0-9]* of /dev/dri/renderD128 in process $pid ($program) is memory of a process at 0x" ;;
         *)
             dump_well images
@@ -958,6 +961,7 @@ mode_other_driver() {
     must_say private "private data has version 1.*the images' interface is 1.18, here it is 1.14.*restore with a kernel"
     reload_simulator xnack=0
     must_say xnack "XNACK is on.*noretry=0"
+    ! grep -q "Stage: processes" "$dir/restore-xnack.log" || fail "criu made processes before it noticed that XNACK is missing"
     reload_simulator
     restore_well images restore
     still_works "the restore"

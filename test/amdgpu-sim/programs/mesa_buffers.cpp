@@ -2,7 +2,7 @@
 // Holds buffers as graphics and video clients make them. Some have no CPU access; some are always valid in one address
 // space and can't be exported. Others have an alignment and metadata, or lie in the high half of GPU addresses. The
 // arguments "userptr" and "always_hidden" add a buffer that can't be dumped. "context" adds a context for submissions,
-// and "late_context" one with a high number.
+// and "late_context" one with a high number. "sync_object" and "late_sync_object" add synchronization objects.
 #include <sys/mman.h>
 
 #include <array>
@@ -21,6 +21,7 @@ constexpr std::uint64_t kStaging = 0x8000000;
 constexpr std::uint64_t kHigh = 0xffff800010000000;
 constexpr std::uint64_t kAlignment = 2 << 20;
 constexpr std::uint32_t kLateContext = 900;
+constexpr std::uint32_t kLateSyncObject = 200;
 constexpr std::size_t kSize = 5 << 20;  // more than the processor copies at once
 
 struct Piece {
@@ -52,6 +53,18 @@ public:
                 context.in.ctx_id = number;
                 gpu::expect(render_.attempt(DRM_IOCTL_AMDGPU_CTX, &context) == 0, "CTX free");
             }
+        } else if (more == "sync_object") {
+            make_sync_object();
+        } else if (more == "late_sync_object") {
+            std::vector<std::uint32_t> early;
+            for (std::uint32_t made = 1; made < kLateSyncObject; ++made)
+                early.push_back(make_sync_object());
+            make_sync_object();
+            for (const std::uint32_t handle : early) {
+                drm_syncobj_destroy object{};
+                object.handle = handle;
+                gpu::expect(render_.attempt(DRM_IOCTL_SYNCOBJ_DESTROY, &object) == 0, "SYNCOBJ_DESTROY");
+            }
         } else if (more == "always_hidden") {
             make("hidden and always valid memory", AMDGPU_GEM_CREATE_VM_ALWAYS_VALID | AMDGPU_GEM_CREATE_NO_CPU_ACCESS,
                  0x40000000);
@@ -81,6 +94,13 @@ private:
         drm_amdgpu_ctx context{};
         context.in.op = AMDGPU_CTX_OP_ALLOC_CTX;
         gpu::expect(render_.attempt(DRM_IOCTL_AMDGPU_CTX, &context) == 0, "CTX alloc");
+    }
+
+    // Returns the handle.
+    std::uint32_t make_sync_object() {
+        drm_syncobj_create object{};
+        gpu::expect(render_.attempt(DRM_IOCTL_SYNCOBJ_CREATE, &object) == 0, "SYNCOBJ_CREATE");
+        return object.handle;
     }
 
     // Gets or sets the metadata of a buffer: tiling and other data. The first buffer has none.
