@@ -59,8 +59,10 @@ bool RestorePlan::prepare(files::FileRestore& files) {
         if (const auto driver = driverOf(*image)) {
             if (!driver_ && kernel_.device(kKfdPath) != 0)
                 driver_ = std::make_shared<const DriverIdentity>(runningDriver(kernel_, here_));
-            if (driver_)
+            if (driver_) {
                 requireSameLayout(*driver, *driver_);
+                requirePrivateVersion(*image, *driver);
+            }
         }
         sources_.emplace(id, Topology::fromImage(*image));
         requireXnack(*image, sources_.at(id));
@@ -90,6 +92,22 @@ void RestorePlan::requireXnack(const CriuKfd& image, const Topology& source) con
         return;
     Error error(0, std::string(kXnackMissing));
     error.addHint(std::string(kXnackRemedy));
+    throw error;
+}
+
+/// Throws Error if the driver here has another version of private data than the dump's `driver`: it would refuse the
+/// RESTORE (criu_restore_process() of kfd_chardev.c, Linux 6.1 to 7.3). An equal driver has an equal version.
+void RestorePlan::requirePrivateVersion(const CriuKfd& image, const DriverIdentity& driver) const {
+    const std::string differs = differences(driver, *driver_);
+    if (differs.empty() || image.has_private_version == 0)
+        return;
+    const UniqueFd kfd = kernel_.open(kKfdPath, O_RDWR);
+    const auto here = Kfd(kernel_, kfd.get()).privateVersion();
+    if (!here || *here == image.private_version)
+        return;
+    Error error(0, fmt::format("the driver's private data has version {} in the images and {} here; {}",
+                               image.private_version, *here, differs));
+    error.addHint(fmt::format("restore with a kernel and driver as at the dump ({})", driver.describe()));
     throw error;
 }
 

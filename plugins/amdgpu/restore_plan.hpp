@@ -64,6 +64,7 @@ public:
 private:
     void completeNodes();
     void requireXnack(const CriuKfd& image, const Topology& source) const;
+    void requirePrivateVersion(const CriuKfd& image, const DriverIdentity& driver) const;
     void chooseCompanions(files::FileRestore& files);
     void chooseGpus();
     [[nodiscard]] std::set<GpuId> gpusInGroupsOf(TreePid process, const device::ProcessGroups& groups) const;

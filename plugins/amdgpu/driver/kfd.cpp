@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "plugins/amdgpu/driver/kfd.hpp"
 
+#include <cstring>
+
 namespace criu::amdgpu {
 namespace {
 
@@ -49,6 +51,28 @@ bool Kfd::allowsXnack() const {
     mode.enabled = 0;
     (void)kernel_.tryIoctl(fd_, uapi::kKfdSetXnackMode, &mode);
     return true;
+}
+
+std::optional<std::uint32_t> Kfd::privateVersion() const {
+    KfdProcess own;
+    KfdState state;
+    try {
+        own = pause();
+    } catch (const Error&) {
+        return std::nullopt;
+    }
+    try {
+        state = checkpoint(own);
+    } catch (const Error&) {
+        (void)unpauseLeftOver();
+        return std::nullopt;
+    }
+    unpause();
+    std::uint32_t version = 0;
+    if (state.privateData.size() < sizeof(version))
+        return std::nullopt;
+    std::memcpy(&version, state.privateData.data(), sizeof(version));
+    return version;
 }
 
 KfdProcess Kfd::pause() const {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "plugins/amdgpu/driver/kernel.hpp"
@@ -56,6 +57,9 @@ public:
     /// Returns false if a GPU that the calling process may use lacks XNACK. Turns XNACK of the calling process on and
     /// off.
     [[nodiscard]] bool allowsXnack() const;
+    /// Returns the version of the driver's private data, which a checkpoint of the calling process has. Returns nothing
+    /// if the driver refuses that checkpoint.
+    [[nodiscard]] std::optional<std::uint32_t> privateVersion() const;
     /// Stops the process' queues.
     [[nodiscard]] KfdProcess pause() const;
     /// Reads the process' state. The caller must close the DMA-BUF descriptors of the result.

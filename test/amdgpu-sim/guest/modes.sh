@@ -958,7 +958,8 @@ mode_other_driver() {
     start
     dump_well images
     reload_simulator private_version=2 interface=608
-    must_say private "private data has version 1.*the images' interface is 1.18, here it is 1.14.*restore with a kernel"
+    must_say private "private data has version 1 in the images and 2 here.*interface is 1.18, here it is 1.14.*restore with a kernel"
+    ! grep -q "Stage: processes" "$dir/restore-private.log" || fail "criu made processes before it compared private data"
     reload_simulator xnack=0
     must_say xnack "XNACK is on.*noretry=0"
     ! grep -q "Stage: processes" "$dir/restore-xnack.log" || fail "criu made processes before it noticed that XNACK is missing"
