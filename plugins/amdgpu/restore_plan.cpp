@@ -99,7 +99,10 @@ void RestorePlan::requireXnack(const CriuKfd& image, const Topology& source) con
 /// RESTORE (criu_restore_process() of kfd_chardev.c, Linux 6.1 to 7.3). An equal driver has an equal version.
 void RestorePlan::requirePrivateVersion(const CriuKfd& image, const DriverIdentity& driver) const {
     const std::string differs = differences(driver, *driver_);
-    if (differs.empty() || image.has_private_version == 0)
+    if (differs.empty())
+        return;
+    context_.log.info("amdgpu: {}", differs);
+    if (image.has_private_version == 0)
         return;
     const UniqueFd kfd = kernel_.open(kKfdPath, O_RDWR);
     const auto here = Kfd(kernel_, kfd.get()).privateVersion();

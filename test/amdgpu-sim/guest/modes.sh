@@ -960,9 +960,11 @@ mode_other_driver() {
     reload_simulator private_version=2 interface=608
     must_say private "private data has version 1 in the images and 2 here.*interface is 1.18, here it is 1.14.*restore with a kernel"
     ! grep -q "Stage: processes" "$dir/restore-private.log" || fail "criu made processes before it compared private data"
-    reload_simulator xnack=0
+    reload_simulator xnack=0 interface=608
     must_say xnack "XNACK is on.*noretry=0"
     ! grep -q "Stage: processes" "$dir/restore-xnack.log" || fail "criu made processes before it noticed that XNACK is missing"
+    grep -q "amdgpu: the images' interface is 1.18, here it is 1.14" "$dir/restore-xnack.log" ||
+        fail "the log doesn't tell that the interface differs"
     reload_simulator
     restore_well images restore
     still_works "the restore"
