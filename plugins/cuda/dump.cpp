@@ -413,6 +413,8 @@ void CudaDump::dumpLate(HostPid) {
 }
 
 void CudaDump::restoreDriverState() {
+    // A process whose calls get too little time can't continue, so a busy machine gets as long as --cuda-timeout allows.
+    const Patience patience{std::max(kUndone, timeoutOf(context_.options))};
     std::vector<Target> touched;
     for (auto& [pid, process] : processes_) {
         if (process.frozen == nullptr)
@@ -421,7 +423,7 @@ void CudaDump::restoreDriverState() {
             touched.push_back(
                 {process.frozen, process.thread, nullptr, process.stored ? &process.stored->moved : nullptr});
     }
-    std::vector<std::exception_ptr> failures = callInParallel(touched, driverRestoreCall(), {kUndone});
+    std::vector<std::exception_ptr> failures = callInParallel(touched, driverRestoreCall(), patience);
     std::vector<Target> locked;
     for (auto& [pid, process] : processes_) {
         const auto place = std::find_if(touched.begin(), touched.end(),
@@ -431,7 +433,7 @@ void CudaDump::restoreDriverState() {
             locked.push_back({process.frozen, process.thread});
     }
     for (std::exception_ptr& failure :
-         callInParallel(locked, [&driver = driver_](pid_t pid) { driver.unlock(pid); }, {kUndone}))
+         callInParallel(locked, [&driver = driver_](pid_t pid) { driver.unlock(pid); }, patience))
         failures.push_back(std::move(failure));
     throwFirst(failures);
 }

@@ -31,7 +31,7 @@ struct Target {
 
 /// Timeout for calls that don't move contents.
 inline constexpr std::chrono::seconds kAnswer{10};
-/// Timeout for calls that undo a part of a failed dump.
+/// Shortest timeout for calls that undo a part of a dump.
 inline constexpr std::chrono::seconds kUndone{5};
 
 /// Timeout and stop request for driver calls.
