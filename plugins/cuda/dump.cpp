@@ -413,7 +413,8 @@ void CudaDump::dumpLate(HostPid) {
 }
 
 void CudaDump::restoreDriverState() {
-    // A process whose calls get too little time can't continue, so a busy machine gets as long as --cuda-timeout allows.
+    // A process whose calls get too little time can't continue, so a busy machine gets as long as --cuda-timeout
+    // allows.
     const Patience patience{std::max(kUndone, timeoutOf(context_.options))};
     std::vector<Target> touched;
     for (auto& [pid, process] : processes_) {
@@ -432,8 +433,8 @@ void CudaDump::restoreDriverState() {
         if (process.frozen != nullptr && process.locked && isBack)
             locked.push_back({process.frozen, process.thread});
     }
-    for (std::exception_ptr& failure :
-         callInParallel(locked, [&driver = driver_](pid_t pid) { driver.unlock(pid); }, patience))
+    for (std::exception_ptr& failure : callInParallel(
+             locked, [&driver = driver_](pid_t pid) { driver.unlock(pid); }, patience))
         failures.push_back(std::move(failure));
     throwFirst(failures);
 }

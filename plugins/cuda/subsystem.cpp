@@ -21,6 +21,9 @@
 namespace criu::cuda {
 namespace {
 
+/// Timeout for each step of rescue(). A process that gets too little time stays locked, and nothing waits for rescue().
+constexpr std::chrono::seconds kRescue{30};
+
 class CudaSubsystem final : public device::Subsystem {
 public:
     explicit CudaSubsystem(std::unique_ptr<Driver> driver)
@@ -98,7 +101,7 @@ private:
         for (const StoredContent& content : held.contents)
             moved += content.bytes;
         callWithTimeout([this, &held, &images] { restoreDriverState(held.pid.value, held, images); },
-                        timeForContents(held.pid, kUndone, moved), nullptr,
+                        timeForContents(held.pid, kRescue, moved), nullptr,
                         fmt::format("bring back process {}", held.pid));
     }
 
@@ -106,7 +109,7 @@ private:
         std::optional<State> state = driver_->state(pid);
         // criu's working process may have been killed during a storage operation. Waits until the driver has noticed
         // this and reverted the operation.
-        const auto end = std::chrono::steady_clock::now() + kUndone;
+        const auto end = std::chrono::steady_clock::now() + kRescue;
         while ((state == State::Checkpointing || state == State::Restoring) && std::chrono::steady_clock::now() < end) {
             std::this_thread::sleep_for(std::chrono::milliseconds(10));
             state = driver_->state(pid);

@@ -24,6 +24,8 @@ constexpr std::uint64_t kSlowest = std::uint64_t{128} << 20;
 constexpr std::uint64_t kUsual = std::uint64_t{1} << 30;
 /// Time that the driver gets after a stop request, in addition to the time for contents.
 constexpr std::chrono::seconds kLastAnswer{5};
+/// Maximum time until the driver's thread stops after a call. On a busy machine, it may be in the kernel for long.
+constexpr std::chrono::seconds kStop{30};
 /// Interval in which criu measures the size of contents again. The size grows during a call, because the driver
 /// allocates memory for contents.
 constexpr std::chrono::seconds kMeasure{1};
@@ -65,7 +67,7 @@ public:
         : patience_(patience),
           pid_(target.process->pid()),
           moved_(target.moved),
-          run_(*target.process, target.thread, compel::FreezeOptions().patience, target.watch),
+          run_(*target.process, target.thread, kStop, target.watch),
           caller_(start(call_, [work, pid = target.process->pid()] { work(pid); })) {}
     ~Running() {
         if (caller_.joinable())

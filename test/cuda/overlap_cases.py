@@ -160,7 +160,7 @@ def killed(settings, of_worker):
             if finish(run, gate, dump) == 0:
                 raise Failed("the dump ended well")
         driver = Driver(settings)
-        run.until(lambda: all(driver.state(pid) == RUNNING for pid in ready(run)), 20, "both to be brought back")
+        run.until(lambda: all(driver.state(pid) == RUNNING for pid in ready(run)), 120, "both to be brought back")
 
 
 def no_room(settings):
