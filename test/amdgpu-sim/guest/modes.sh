@@ -1349,12 +1349,12 @@ took_bounce() {
 }
 
 # Copies with an unlimited bounce buffer (KFD_MAX_BUFFER_SIZE=0), which is as large as the GPU buffer of 64 MiB. The
-# default is half of 16 MiB for one of two threads. Commands come on top.
+# default is 4 MiB for a thread. Commands come on top.
 mode_unlimited_buffer() {
     start
     echo >$controls/clear
     dump_well images-usual --leave-running
-    took_bounce "a dump" 8 9
+    took_bounce "a dump" 4 5
     export KFD_MAX_BUFFER_SIZE=0
     echo >$controls/clear
     dump_well images
