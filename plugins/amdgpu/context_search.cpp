@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "plugins/amdgpu/context_search.hpp"
 
-#include <fcntl.h>
-
 #include <algorithm>
 
 #include "criu/base/error.hpp"
@@ -11,11 +9,6 @@
 namespace criu::amdgpu {
 namespace {
 
-/// AMDGPU_VM_MAX_NUM_CTX of Linux 6.1 to 7.3. All context numbers are below this number.
-constexpr std::uint32_t kEndOfContexts = 4096;
-/// End of the range of synchronization objects that criu queries. A new object gets the lowest free handle (idr_alloc()
-/// in drm_syncobj_get_handle()).
-constexpr std::uint32_t kEndOfSyncObjects = 256;
 /// End of the range of numbers that the constructor queries. Mesa creates one to three contexts for each file, so their
 /// numbers are 1 to 3.
 constexpr std::uint32_t kEndOfFirst = 9;
@@ -23,13 +16,6 @@ constexpr std::uint32_t kEndOfFirst = 9;
 unsigned threadsFor(std::size_t nodes) {
     const SignalsBlocked blocked;
     return static_cast<unsigned>(std::min<std::size_t>(nodes, availableCores()));
-}
-
-bool canList(Kernel& kernel, const std::vector<RenderNode>& nodes) {
-    if (nodes.empty())
-        return false;
-    const UniqueFd own = kernel.open(renderPath(nodes.front().minor), O_RDWR);
-    return Drm(kernel, own.get()).canListContexts();
 }
 
 [[noreturn]] void refuse(const RenderNode& node, std::uint32_t number) {
@@ -44,7 +30,7 @@ bool canList(Kernel& kernel, const std::vector<RenderNode>& nodes) {
 void requireNoSyncObjects(Kernel& kernel, const RenderNode& node) {
     const Drm drm(kernel, node.fd.get());
     for (std::uint32_t handle = 1; handle < kEndOfSyncObjects; ++handle) {
-        if (!drm.hasSyncObject(handle))
+        if (!drm.syncObjectPoint(handle))
             continue;
         Error error(0, fmt::format("{} has synchronization object {} of {}, whose state can't be read out",
                                    nameOf(node.pid), handle, renderPath(node.minor)));
@@ -53,31 +39,14 @@ void requireNoSyncObjects(Kernel& kernel, const RenderNode& node) {
     }
 }
 
-/// Throws Error if a file has a context. The kernel's list contains only handles and priorities. It lacks the
-/// submission numbers and synchronization objects that clients remember, so a restore would lose this state.
-void requireNoneListed(Kernel& kernel, const std::vector<RenderNode>& nodes) {
-    for (const RenderNode& node : nodes) {
-        const auto contexts = Drm(kernel, node.fd.get()).contexts();
-        if (!contexts)
-            fail("the kernel doesn't list the contexts of {} in {}", renderPath(node.minor), nameOf(node.pid));
-        if (!contexts->empty())
-            refuse(node, contexts->front().handle);
-    }
-}
-
 }  // namespace
 
 ContextSearch::ContextSearch(Kernel& kernel, const std::vector<RenderNode>& nodes)
-    : kernel_(kernel), listed_(canList(kernel, nodes)), threads_(listed_ ? 0 : threadsFor(nodes.size())) {
-    if (listed_)
-        requireNoneListed(kernel, nodes);
+    : kernel_(kernel), threads_(threadsFor(nodes.size())) {
     for (const RenderNode& node : nodes) {
-        if (!listed_)
-            search(node, 1, kEndOfFirst);
+        search(node, 1, kEndOfFirst);
         requireNoSyncObjects(kernel, node);
     }
-    if (listed_)
-        return;
     for (const RenderNode& node : nodes)
         threads_.submit([this, &node] { search(node, kEndOfFirst, kEndOfContexts); });
 }

@@ -10,16 +10,14 @@
 
 namespace criu::amdgpu {
 
-/// Search for submission contexts and synchronization objects in the render nodes of a frozen tree. criu can't dump a
-/// context, because no interface of the driver returns its state. Compute programs have no contexts. Graphics and video
-/// clients remember submission numbers, and a new context wouldn't know these numbers.
+/// Search for submission contexts and synchronization objects in the render nodes of a frozen tree, on a kernel that
+/// doesn't list contexts (Linux 6.18). Such a kernel doesn't show the priority of a context, so a dump refuses
+/// contexts. Compute programs have no contexts.
 ///
-/// Linux 6.18 can't list contexts. To prove that a file has none, criu queries each of 4,095 numbers
-/// (amdgpu_ctx_query2() of amdgpu_ctx.c). A new context gets the lowest free number (amdgpu_ctx_alloc()), so the
-/// constructor queries only the first numbers. Threads query all other numbers while the caller copies contents. If a
-/// later kernel can list contexts (GEM_LIST_CONTEXTS), the constructor only makes one call for each file.
-///
-/// The constructor also refuses files with synchronization objects.
+/// To prove that a file has no context, criu queries each of 4,095 numbers (amdgpu_ctx_query2() of amdgpu_ctx.c). A new
+/// context gets the lowest free number (amdgpu_ctx_alloc()), so the constructor queries only the first numbers. Threads
+/// query all other numbers while the caller copies contents. The constructor also refuses files with synchronization
+/// objects.
 class ContextSearch {
 public:
     /// Throws Error if a file has a synchronization object, or a context with one of the first numbers. `kernel` and
@@ -37,7 +35,6 @@ private:
     void search(const RenderNode& node, std::uint32_t first, std::uint32_t end);
 
     Kernel& kernel_;
-    const bool listed_;  ///< true if the kernel lists contexts, so that no thread searches
     std::atomic<bool> ending_{false};
     ThreadPool threads_;
 };

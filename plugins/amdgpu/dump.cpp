@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+#include "criu/base/stop_request.hpp"
 #include "criu/kernel/mm/maps.hpp"
 #include "criu/kernel/proc/proc_ns.hpp"
 #include "criu/kernel/proc/procdir.hpp"
@@ -117,10 +118,54 @@ bool AmdgpuDump::dump(const files::OpenFd& file, FileId id) {
     if (isKfd(file.stat))
         dumpKfd(file, id);
     else if (const std::uint32_t minor = renderMinor(file.stat); minor != 0)
-        tree_.nodes.push_back({id, file.pid, minor, dumpedCopyOf(file.copy.get()), {}});
+        dumpRender(file, id, minor);
     else
         tree_.dmabufs.push_back({id, dumpedCopyOf(file.copy.get()), file.describe()});
     return true;
+}
+
+void AmdgpuDump::dumpRender(const files::OpenFd& file, FileId id, std::uint32_t minor) {
+    RenderNode node;
+    node.id = id;
+    node.pid = file.pid;
+    node.minor = minor;
+    node.fd = dumpedCopyOf(file.copy.get());
+    if (listsContexts(minor)) {
+        const ErrorContext context([&] { return fmt::format("{} of {}", renderPath(minor), nameOf(file.pid)); });
+        // The dump of descriptors comes before that of memory, which the GPU may write until submissions are complete.
+        node.client = readClient(Drm(kernel_, node.fd.get()), [this] { context_.stop.throwIfRequested(); });
+        if (!node.client.empty() && context_.options.compat)
+            fail("CRIU 4.2 restores no contexts or synchronization objects, and --compat was given");
+        requireOneOwner(node);
+    }
+    tree_.nodes.push_back(std::move(node));
+}
+
+/// Returns true if the kernel lists contexts. The call is the same for all GPUs, so criu tries one GPU only.
+bool AmdgpuDump::listsContexts(std::uint32_t minor) {
+    if (!listsContexts_) {
+        const UniqueFd own = kernel_.open(renderPath(minor), O_RDWR);
+        listsContexts_ = Drm(kernel_, own.get()).canListContexts();
+    }
+    return *listsContexts_;
+}
+
+/// Throws Error if two files have synchronization objects, because the kernel doesn't show which objects they share.
+void AmdgpuDump::requireOneOwner(const RenderNode& node) const {
+    if (node.client.objects.empty())
+        return;
+    context_.log.warn(
+        "amdgpu: if {} shares synchronization objects with programs outside of the tree, it doesn't any more "
+        "after a restore",
+        nameOf(node.pid));
+    for (const RenderNode& other : tree_.nodes) {
+        if (other.client.objects.empty())
+            continue;
+        Error error(0, fmt::format("this file and {} of {} have synchronization objects, and may share them",
+                                   renderPath(other.minor), nameOf(other.pid)));
+        error.addHint("dump programs with OpenGL or Vulkan one by one");
+        throw error;
+    }
 }
 
 void AmdgpuDump::dumpKfd(const files::OpenFd& file, FileId id) {
@@ -228,7 +273,9 @@ void AmdgpuDump::dumpLate(HostPid) {
         context_.log.warn(
             "amdgpu: trap handlers, by which GPUs report asserts and stop for debuggers, aren't in what the driver "
             "saves: restored queues have none");
-    ContextSearch contexts(kernel_, tree_.nodes);
+    std::optional<ContextSearch> contexts;
+    if (!listsContexts_.value_or(false))
+        contexts.emplace(kernel_, tree_.nodes);
     for (RenderNode& node : tree_.nodes) {
         listBuffers(kernel_, node, objects, context_.log);
         checkHandles(kernel_, node, killed, context_.log);
@@ -243,7 +290,8 @@ void AmdgpuDump::dumpLate(HostPid) {
     const DumpImages images(context_, tree_, objects, topology, driver);
     images.writeDmabufs();
     DumpContents(kernel_, context_, topology).save(tree_, bufferLimit_());
-    contexts.requireNone();
+    if (contexts)
+        contexts->requireNone();
     images.writeFiles();
 }
 

@@ -4,6 +4,7 @@
 #include <exception>
 #include <functional>
 #include <map>
+#include <optional>
 
 #include "criu/device/subsystem.hpp"
 #include "criu/files/open_fd.hpp"
@@ -38,6 +39,9 @@ private:
     [[nodiscard]] std::uint32_t renderMinor(const struct stat& status);
     void useMappedOffsets(const Topology& topology);
     void dumpKfd(const files::OpenFd& file, FileId id);
+    void dumpRender(const files::OpenFd& file, FileId id, std::uint32_t minor);
+    [[nodiscard]] bool listsContexts(std::uint32_t minor);
+    void requireOneOwner(const RenderNode& node) const;
     void use();
 
     void stopAndRead(DumpedProcess& process, const Kfd& kfd);
@@ -49,6 +53,7 @@ private:
 
     Kernel& kernel_;
     StoppedQueues& stopped_;
+    std::optional<bool> listsContexts_;  ///< result of listsContexts(); none before the first render node
     device::Context context_;
     /// Function that returns the memory limit for copies; called only if there are contents to copy.
     std::function<std::uint64_t()> bufferLimit_;

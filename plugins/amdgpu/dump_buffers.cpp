@@ -15,10 +15,9 @@ namespace {
 /// amdgpu_gem_prime_export() and amdgpu_mode_dumb_mmap() of Linux 6.18.
 void refuseUnreachable(const RenderNode& node, const RenderBuffer& buffer) {
     std::string what;
-    if ((buffer.entry.flags & uapi::kListUserptr) != 0)
-        what = fmt::format("is memory of a process at {:#x} (GEM_USERPTR), which only programs with contexts use",
-                           buffer.entry.alignment);
-    else if ((buffer.entry.preferredDomains & ~uapi::kMemoryDomains) != 0)
+    if (buffer.isUserptr())
+        return;
+    if ((buffer.entry.preferredDomains & ~uapi::kMemoryDomains) != 0)
         what = "is no memory, but a part of the GPU itself";
     else if ((buffer.entry.allocFlags & AMDGPU_GEM_CREATE_ENCRYPTED) != 0)
         what = "is encrypted";

@@ -97,7 +97,7 @@ void DumpContents::addNode(RenderNode& node, device::ContentMover& mover) {
     std::vector<RenderBuffer*> order;
     for (const bool exported : {false, true})
         for (RenderBuffer& buffer : node.buffers)
-            if (!buffer.imported && static_cast<bool>(buffer.dmabuf) == exported)
+            if (!buffer.imported && !buffer.isUserptr() && static_cast<bool>(buffer.dmabuf) == exported)
                 order.push_back(&buffer);
     std::uint64_t size = 0;
     for (RenderBuffer* const buffer : order) {
@@ -115,6 +115,8 @@ void DumpContents::addNode(RenderNode& node, device::ContentMover& mover) {
 void DumpContents::addNodeToFiles(RenderNode& node, device::ContentMover& mover) {
     for (std::size_t at = 0; at < node.buffers.size(); ++at) {
         RenderBuffer& buffer = node.buffers[at];
+        if (buffer.isUserptr())
+            continue;
         move(node, buffer, openFile(renderPagesImageName(node.id, node.minor, at), buffer.entry.size), 0, mover);
     }
 }

@@ -9,6 +9,35 @@
 #include "plugins/amdgpu/shared_memory.hpp"
 
 namespace criu::amdgpu {
+namespace {
+
+void fillClient(const ClientState& client, CriuRenderNode& image, Arena& arena) {
+    image.n_contexts = client.contexts.size();
+    image.contexts = arena.messages<DrmContextEntry>(client.contexts.size());
+    for (std::size_t at = 0; at < client.contexts.size(); ++at) {
+        const ContextState& context = client.contexts[at];
+        DrmContextEntry& entry = *image.contexts[at];
+        entry.number = context.number;
+        entry.priority = context.priority;
+        entry.pstate = context.pstate;
+        entry.n_rings = context.rings.size();
+        entry.rings = arena.messages<DrmRingEntry>(context.rings.size());
+        for (std::size_t ring = 0; ring < context.rings.size(); ++ring) {
+            entry.rings[ring]->kind = context.rings[ring].kind;
+            entry.rings[ring]->ring = context.rings[ring].ring;
+            entry.rings[ring]->submissions = context.rings[ring].submissions;
+        }
+    }
+    image.n_sync_objects = client.objects.size();
+    image.sync_objects = arena.messages<DrmSyncEntry>(client.objects.size());
+    for (std::size_t at = 0; at < client.objects.size(); ++at) {
+        image.sync_objects[at]->handle = client.objects[at].handle;
+        image.sync_objects[at]->signalled = client.objects[at].signalled ? 1 : 0;
+        image.sync_objects[at]->point = client.objects[at].point;
+    }
+}
+
+}  // namespace
 
 void DumpImages::writeDmabufs() const {
     for (const DumpedDmabuf& dmabuf : tree_.dmabufs) {
@@ -126,14 +155,17 @@ void DumpImages::writeRender(const RenderNode& node) const {
         entry.size = buffer.entry.size;
         entry.offset = buffer.mmapOffset.value_or(0);
         entry.alloc_flags = buffer.entry.allocFlags;
-        // GEM_LIST_HANDLES returns the alignment in pages (ttm_buffer_object), but GEM_CREATE needs bytes.
-        entry.alignment = buffer.entry.alignment * kGpuPageSize;
+        // GEM_LIST_HANDLES returns the alignment in pages (ttm_buffer_object), but GEM_CREATE needs bytes. For memory
+        // of a process, it returns the address in place of the alignment.
+        entry.alignment = buffer.isUserptr() ? 0 : buffer.entry.alignment * kGpuPageSize;
+        entry.has_user_address = buffer.isUserptr();
+        entry.user_address = buffer.isUserptr() ? buffer.entry.alignment : 0;
         entry.preferred_domains = static_cast<std::uint32_t>(buffer.entry.preferredDomains);
         entry.handle = buffer.entry.handle;
         entry.is_import = buffer.imported ? 1 : 0;
         entry.has_object = 1;
         entry.object = buffer.object;
-        entry.has_content_position = node.contentObject != 0 && !buffer.imported;
+        entry.has_content_position = node.contentObject != 0 && !buffer.imported && !buffer.isUserptr();
         entry.content_position = buffer.contentPosition;
         if (!buffer.notes.empty()) {
             entry.has_tiling = entry.has_metadata_flags = entry.has_metadata = 1;
@@ -151,6 +183,7 @@ void DumpImages::writeRender(const RenderNode& node) const {
             entry.vm_entries[vm]->flags = buffer.mappings[vm].flags;
         }
     }
+    fillClient(node.client, image, arena);
     writeImage(context_.images, renderImageName(node.id), image.base);
 }
 

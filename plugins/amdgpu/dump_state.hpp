@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "criu/base/ids.hpp"
+#include "plugins/amdgpu/client_state.hpp"
 #include "plugins/amdgpu/driver/drm.hpp"
 #include "plugins/amdgpu/driver/kfd.hpp"
 #include "plugins/amdgpu/topology.hpp"
@@ -54,6 +55,9 @@ struct RenderBuffer {
     Object object = 0;
     bool imported = false;
     std::uint64_t contentPosition = 0;
+
+    /// Returns true for memory of a process (GEM_USERPTR), which has no content of its own.
+    [[nodiscard]] bool isUserptr() const noexcept { return (entry.flags & uapi::kListUserptr) != 0; }
 };
 
 /// Open render node.
@@ -64,6 +68,7 @@ struct RenderNode {
     UniqueFd fd;
     std::vector<RenderBuffer> buffers;
     std::uint32_t contentObject = 0;  ///< memory object of contents; 0: contents are in files
+    ClientState client;               ///< empty on a kernel that doesn't list contexts
 };
 
 /// Open DMA-BUF.

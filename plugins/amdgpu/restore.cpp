@@ -12,6 +12,7 @@
 #include "criu/base/stop_request.hpp"
 #include "criu/kernel/fd_store.hpp"
 #include "criu/kernel/proc/scan.hpp"
+#include "plugins/amdgpu/client_restore.hpp"
 #include "plugins/amdgpu/driver/drm.hpp"
 #include "plugins/amdgpu/image_file.hpp"
 #include "plugins/amdgpu/mmap_ids.hpp"
@@ -47,6 +48,24 @@ std::uint64_t alignmentOf(const DrmBoEntry& entry) {
 /// (kfd_doorbell_mmap() of kfd_doorbell.c, Linux 6.1).
 device::Relocated relocated(std::uint64_t offset, UniqueFd fd, std::uint64_t skipped, std::uint64_t whole) {
     return {offset, std::move(fd), skipped, whole};
+}
+
+bool canExport(const DrmBoEntry& buffer) noexcept {
+    return (buffer.alloc_flags & AMDGPU_GEM_CREATE_VM_ALWAYS_VALID) == 0;
+}
+
+/// Creates a buffer that isn't imported, and returns its handle.
+std::uint32_t createBuffer(const Drm& drm, const DrmBoEntry& entry) {
+    if (entry.has_user_address != 0)
+        return drm.createUserptr(entry.user_address, entry.size);
+    return drm.create(entry.size, alignmentOf(entry), entry.preferred_domains, entry.alloc_flags & uapi::kCreateFlags);
+}
+
+void restoreNotes(const Drm& drm, const DrmBoEntry& entry) {
+    if (entry.has_metadata == 0)
+        return;
+    const auto data = bytesOf(entry.metadata);
+    drm.setNotes(entry.handle, {entry.tiling, entry.metadata_flags, {data.begin(), data.end()}});
 }
 
 /// Returns true if two descriptors refer to one DMA-BUF, and so to one buffer.
@@ -337,12 +356,11 @@ void AmdgpuRestore::openRender(FileId id, const CriuRenderNode& image, files::Fi
         }
         const ErrorContext context(
             [&] { return fmt::format("buffer {} of {}", entry.handle, renderPath(to.renderMinor)); });
-        drm.changeHandle(
-            drm.create(entry.size, alignmentOf(entry), entry.preferred_domains, entry.alloc_flags & uapi::kCreateFlags),
-            entry.handle);
-        if (entry.has_metadata != 0) {
-            const auto data = bytesOf(entry.metadata);
-            drm.setNotes(entry.handle, {entry.tiling, entry.metadata_flags, {data.begin(), data.end()}});
+        drm.changeHandle(createBuffer(drm, entry), entry.handle);
+        restoreNotes(drm, entry);
+        if (entry.has_user_address != 0) {
+            restoreBuffer(id, image, at, fd, {});
+            continue;
         }
         if (!canExport(entry)) {
             // The coordinator can't access a buffer that can't be exported. So this process fills the buffer.
@@ -358,13 +376,10 @@ void AmdgpuRestore::openRender(FileId id, const CriuRenderNode& image, files::Fi
     }
     if (!imports)
         dropPlaceholders(drm, id);
+    restoreClient(kernel_, fd, image);
     contents_.load(contents);
     contents.clear();
     opener.provide(id, std::move(file));
-}
-
-bool AmdgpuRestore::canExport(const DrmBoEntry& buffer) {
-    return (buffer.alloc_flags & AMDGPU_GEM_CREATE_VM_ALWAYS_VALID) == 0;
 }
 
 void AmdgpuRestore::placeholder(const Drm& drm, FileId id, std::uint32_t handle) {

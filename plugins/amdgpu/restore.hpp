@@ -73,7 +73,6 @@ private:
     void openKfd(FileId id, const CriuKfd& image, files::FileOpener& opener);
     [[nodiscard]] UniqueFd openForDriver(std::uint32_t renderMinor);
     void openRender(FileId id, const CriuRenderNode& image, files::FileOpener& opener);
-    [[nodiscard]] static bool canExport(const DrmBoEntry& buffer);
     /// Creates a buffer of one page. The buffer occupies `handle`, which must be the lowest free handle.
     void placeholder(const Drm& drm, FileId id, std::uint32_t handle);
     void dropPlaceholders(const Drm& drm, FileId id);

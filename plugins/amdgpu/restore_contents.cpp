@@ -63,7 +63,7 @@ void RestoreContents::prepare(const RestoreImages& images) {
     for (const auto& [id, image] : images.nodes) {
         const ErrorContext context([&, &id = id] { return renderImageName(id); });
         for (std::size_t at = 0; at < image->n_bo_entries; ++at) {
-            if (isImported(*image->bo_entries[at]))
+            if (isImported(*image->bo_entries[at]) || image->bo_entries[at]->has_user_address != 0)
                 continue;
             open(image->has_content_object != 0 ? image->content_object : 0);
             count(placeOf(id, *image, at), image->bo_entries[at]->size);

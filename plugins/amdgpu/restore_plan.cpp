@@ -11,6 +11,7 @@
 #include "criu/base/machine.hpp"
 #include "criu/base/mapping.hpp"
 #include "images/fdinfo.hpp"
+#include "plugins/amdgpu/client_restore.hpp"
 #include "plugins/amdgpu/driver/driver_identity.hpp"
 #include "plugins/amdgpu/driver/kfd.hpp"
 #include "plugins/amdgpu/image_file.hpp"
@@ -50,6 +51,10 @@ bool RestorePlan::prepare(files::FileRestore& files) {
     if (images_.empty())
         return false;
     completeNodes();
+    for (const auto& [id, image] : images_.nodes) {
+        const ErrorContext context([&, &id = id] { return renderImageName(id); });
+        validateClient(*image);
+    }
     chooseCompanions(files);
     here_ = Topology::read(kernel_.topology());
     for (const auto& [id, image] : images_.kfds) {
@@ -129,7 +134,7 @@ void RestorePlan::completeNodes() {
 }
 
 /// Finds the render node that provides the address space of a process, if the images name it. If they don't, criu does
-/// the same as CRIU 4.2: all open files of this render node become one open file description. Files with buffers stay
+/// the same as CRIU 4.2: all open files of this render node become one open file description. Files with state stay
 /// separate, because buffers of two files may have the same handle.
 void RestorePlan::chooseCompanions(files::FileRestore& files) {
     for (const auto& [id, image] : images_.kfds) {
@@ -157,12 +162,15 @@ void RestorePlan::chooseCompanions(files::FileRestore& files) {
                     drmFiles_.emplace(std::pair(id, gpu->gpu_id), FileId{gpu->drm_file});
                 continue;
             }
-            const auto hasBuffers = [&](FileId other) { return images_.nodes.at(other)->n_bo_entries != 0; };
-            const auto owner = std::find_if(same.begin(), same.end(), hasBuffers);
+            const auto hasState = [&](FileId other) {
+                const CriuRenderNode& node = *images_.nodes.at(other);
+                return node.n_bo_entries != 0 || node.n_contexts != 0 || node.n_sync_objects != 0;
+            };
+            const auto owner = std::find_if(same.begin(), same.end(), hasState);
             const FileId chosen = owner != same.end() ? *owner : same.front();
             drmFiles_.emplace(std::pair(id, gpu->gpu_id), chosen);
             for (const FileId other : same)
-                if (other != chosen && !hasBuffers(other))
+                if (other != chosen && !hasState(other))
                     sameAs_.emplace(other, chosen);
         }
     }

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 
 namespace criu::amdgpu {
@@ -131,6 +132,25 @@ void Drm::mapVa(std::uint32_t handle, std::uint64_t at, std::uint64_t offset, st
     kernel_.ioctl(fd_, DRM_IOCTL_AMDGPU_GEM_VA, &args, fmt::format("map buffer {} at GPU address {:#x}", handle, at));
 }
 
+void Drm::unmapVa(std::uint32_t handle, std::uint64_t at, std::uint64_t size) const noexcept {
+    drm_amdgpu_gem_va args{};
+    args.handle = handle;
+    args.operation = AMDGPU_VA_OP_UNMAP;
+    args.va_address = at >= kHole ? at | kAboveHole : at;
+    args.map_size = size;
+    kernel_.tryIoctl(fd_, DRM_IOCTL_AMDGPU_GEM_VA, &args);
+}
+
+std::uint32_t Drm::createUserptr(std::uint64_t address, std::uint64_t size) const {
+    drm_amdgpu_gem_userptr args{};
+    args.addr = address;
+    args.size = size;
+    args.flags = AMDGPU_GEM_USERPTR_REGISTER;
+    kernel_.ioctl(fd_, DRM_IOCTL_AMDGPU_GEM_USERPTR, &args,
+                  fmt::format("make a buffer of the process' {} bytes at {:#x}", size, address));
+    return args.handle;
+}
+
 UniqueFd Drm::tryExport(std::uint32_t handle) const {
     drm_prime_handle args{};
     args.handle = handle;
@@ -198,7 +218,84 @@ bool Drm::hasContext(std::uint32_t number) const {
     return code == 0;
 }
 
-bool Drm::hasSyncObject(std::uint32_t handle) const {
+bool Drm::isLostContext(std::uint32_t number) const {
+    constexpr std::uint32_t kLost =
+        AMDGPU_CTX_QUERY2_FLAGS_RESET | AMDGPU_CTX_QUERY2_FLAGS_VRAMLOST | AMDGPU_CTX_QUERY2_FLAGS_GUILTY;
+    drm_amdgpu_ctx args{};
+    args.in.op = AMDGPU_CTX_OP_QUERY_STATE2;
+    args.in.ctx_id = number;
+    kernel_.ioctl(fd_, DRM_IOCTL_AMDGPU_CTX, &args, fmt::format("ask for the state of context {}", number));
+    return (args.out.state.flags & kLost) != 0;
+}
+
+std::uint32_t Drm::createContext(std::int32_t priority) const {
+    drm_amdgpu_ctx args{};
+    args.in.op = AMDGPU_CTX_OP_ALLOC_CTX;
+    args.in.priority = priority;
+    kernel_.ioctl(fd_, DRM_IOCTL_AMDGPU_CTX, &args, fmt::format("create a context of priority {}", priority));
+    return args.out.alloc.ctx_id;
+}
+
+void Drm::destroyContext(std::uint32_t number) const {
+    drm_amdgpu_ctx args{};
+    args.in.op = AMDGPU_CTX_OP_FREE_CTX;
+    args.in.ctx_id = number;
+    kernel_.ioctl(fd_, DRM_IOCTL_AMDGPU_CTX, &args, fmt::format("destroy context {}", number));
+}
+
+void Drm::setPstate(std::uint32_t context, std::uint32_t flags) const {
+    drm_amdgpu_ctx args{};
+    args.in.op = AMDGPU_CTX_OP_SET_STABLE_PSTATE;
+    args.in.flags = flags;
+    args.in.ctx_id = context;
+    kernel_.ioctl(fd_, DRM_IOCTL_AMDGPU_CTX, &args, fmt::format("set the power state of context {}", context));
+}
+
+std::uint64_t Drm::submit(std::uint32_t context, std::uint32_t kind, std::uint32_t ring, Commands commands,
+                          std::uint32_t buffer) const {
+    drm_amdgpu_bo_list_entry entry{buffer, 0};
+    drm_amdgpu_bo_list_in list{};
+    list.operation = list.list_handle = ~std::uint32_t{0};
+    list.bo_number = 1;
+    list.bo_info_size = sizeof(entry);
+    list.bo_info_ptr = reinterpret_cast<std::uint64_t>(&entry);
+    drm_amdgpu_cs_chunk_ib ib{};
+    ib.va_start = commands.address;
+    ib.ib_bytes = commands.bytes;
+    ib.ip_type = kind;
+    ib.ring = ring;
+    drm_amdgpu_cs_chunk chunks[] = {
+        {AMDGPU_CHUNK_ID_BO_HANDLES, sizeof(list) / sizeof(std::uint32_t), reinterpret_cast<std::uint64_t>(&list)},
+        {AMDGPU_CHUNK_ID_IB, sizeof(ib) / sizeof(std::uint32_t), reinterpret_cast<std::uint64_t>(&ib)}};
+    std::uint64_t pointers[] = {reinterpret_cast<std::uint64_t>(&chunks[0]),
+                                reinterpret_cast<std::uint64_t>(&chunks[1])};
+    drm_amdgpu_cs args{};
+    args.in.ctx_id = context;
+    args.in.num_chunks = std::size(pointers);
+    args.in.chunks = reinterpret_cast<std::uint64_t>(pointers);
+    kernel_.ioctl(fd_, DRM_IOCTL_AMDGPU_CS, &args, fmt::format("submit commands to context {}", context));
+    return args.out.handle;
+}
+
+SubmissionState Drm::waitSubmission(std::uint32_t context, std::uint32_t kind, std::uint32_t ring, std::uint64_t number,
+                                    std::chrono::steady_clock::time_point until) const {
+    drm_amdgpu_wait_cs args{};
+    args.in.handle = number;
+    // The kernel compares the time with CLOCK_MONOTONIC, which is std::chrono::steady_clock on Linux.
+    args.in.timeout = static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(until.time_since_epoch()).count());
+    args.in.ip_type = kind;
+    args.in.ring = ring;
+    args.in.ctx_id = context;
+    const int code = kernel_.tryIoctl(fd_, DRM_IOCTL_AMDGPU_WAIT_CS, &args);
+    if (code == EINVAL)
+        return SubmissionState::Unknown;
+    if (code != 0)
+        failWith(code, "wait for a submission of context {}", context);
+    return args.out.status != 0 ? SubmissionState::Busy : SubmissionState::Complete;
+}
+
+std::optional<std::uint64_t> Drm::syncObjectPoint(std::uint32_t handle) const {
     std::uint64_t point = 0;
     drm_syncobj_timeline_array args{};
     args.handles = reinterpret_cast<std::uint64_t>(&handle);
@@ -208,7 +305,62 @@ bool Drm::hasSyncObject(std::uint32_t handle) const {
     const int code = kernel_.tryIoctl(fd_, DRM_IOCTL_SYNCOBJ_QUERY, &args);
     if (code != 0 && code != ENOENT)
         failWith(code, "ask whether a render node has synchronization object {}", handle);
-    return code == 0;
+    return code == 0 ? std::optional(point) : std::nullopt;
+}
+
+SyncObjectFence Drm::syncObjectFence(std::uint32_t handle) const {
+    drm_syncobj_wait args{};
+    args.handles = reinterpret_cast<std::uint64_t>(&handle);
+    args.count_handles = 1;
+    // Without flags, a wait for an object that has no fence ends with EINVAL (drm_syncobj_array_wait_timeout()).
+    switch (const int code = kernel_.tryIoctl(fd_, DRM_IOCTL_SYNCOBJ_WAIT, &args)) {
+        case 0:
+            return SyncObjectFence::Signalled;
+        case EINVAL:
+            return SyncObjectFence::None;
+        case ETIME:
+            return SyncObjectFence::Pending;
+        default:
+            failWith(code, "ask for the fence of synchronization object {}", handle);
+    }
+}
+
+std::uint32_t Drm::createSyncObject() const {
+    drm_syncobj_create args{};
+    kernel_.ioctl(fd_, DRM_IOCTL_SYNCOBJ_CREATE, &args, "create a synchronization object");
+    return args.handle;
+}
+
+void Drm::destroySyncObject(std::uint32_t handle) const {
+    drm_syncobj_destroy args{};
+    args.handle = handle;
+    kernel_.ioctl(fd_, DRM_IOCTL_SYNCOBJ_DESTROY, &args, fmt::format("destroy synchronization object {}", handle));
+}
+
+void Drm::signalSyncObject(std::uint32_t handle, std::uint64_t point) const {
+    const std::string what = fmt::format("signal synchronization object {}", handle);
+    if (point == 0) {
+        drm_syncobj_array args{};
+        args.handles = reinterpret_cast<std::uint64_t>(&handle);
+        args.count_handles = 1;
+        kernel_.ioctl(fd_, DRM_IOCTL_SYNCOBJ_SIGNAL, &args, what);
+        return;
+    }
+    drm_syncobj_timeline_array args{};
+    args.handles = reinterpret_cast<std::uint64_t>(&handle);
+    args.points = reinterpret_cast<std::uint64_t>(&point);
+    args.count_handles = 1;
+    kernel_.ioctl(fd_, DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL, &args, what);
+}
+
+std::uint32_t Drm::family() const {
+    drm_amdgpu_info_device device{};
+    drm_amdgpu_info args{};
+    args.return_pointer = reinterpret_cast<std::uint64_t>(&device);
+    args.return_size = sizeof(device);
+    args.query = AMDGPU_INFO_DEV_INFO;
+    kernel_.ioctl(fd_, DRM_IOCTL_AMDGPU_INFO, &args, "ask for the family of a GPU");
+    return device.family;
 }
 
 std::optional<std::vector<uapi::ContextEntry>> Drm::contexts() const {

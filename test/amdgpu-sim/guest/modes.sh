@@ -376,26 +376,61 @@ mode_context_search() {
     verify
 }
 
-# Uses a kernel that lists contexts. A dump asks each render node once, refuses contexts by their list, and names the
-# address of process memory in a buffer.
+# Uses a kernel that lists contexts. A dump asks each render node once, and clients of graphics come back, twice.
 mode_listed_contexts() {
     reload_simulator list_contexts=1
+    [ "$arguments" != running ] || echo 8 >$controls/bandwidth
     start
     echo >$controls/clear
     case $arguments in
-        late_context) refused_dump "process $pid ($program) has context 900 of /dev/dri/renderD128 for graphics or video" ;;
-        late_sync_object) refused_dump "process $pid ($program) has synchronization object 200 of /dev/dri/renderD128" ;;
-        userptr) refused_dump "buffer [0-9]* of /dev/dri/renderD128 in process $pid ($program) is memory of a process at 0x" ;;
+        files) refused_dump "renderD128 of process $pid ($program): this file and .*renderD128 of .*may share them" ;;
+        lost)
+            echo >$controls/reset
+            dump images
+            [ $code = 1 ] || fail "the dump ended with $code"
+            grep -q "renderD128 of process $pid ($program): context 2 is lost, because the GPU was reset" "$dir/dump-images.log" ||
+                fail "the log doesn't say why: $(errors "$dir/dump-images.log")"
+            end_program
+            ;;
         *)
             dump_well images
+            echo 0 >$controls/bandwidth
             # The threads that copy have contexts of their own, at most four for each of two GPUs.
             queries=$(sed -n 's/^drm.ctx //p' $controls/hits)
             [ "$queries" -le 32 ] || fail "the dump asked $queries times for contexts"
             restore_well images restore
             still_works "the restore"
+            dump_well again
+            restore_well again restore-again
             verify
             ;;
     esac
+}
+
+# A dump of the running client doesn't change its contexts.
+mode_listed_running() {
+    reload_simulator list_contexts=1
+    start
+    dump_well images --leave-running
+    still_works "the dump"
+    verify
+}
+
+# Calls to the driver fail while contexts and synchronization objects are restored: the restore fails and leaves nothing.
+mode_listed_faults() {
+    reload_simulator list_contexts=1
+    start
+    dump_well images
+    for call in drm.ctx drm.cs drm.wait_cs drm.gem_userptr; do
+        echo "$call 1 12" >$controls/fault
+        restore images "restore-$call"
+        [ $code != 0 ] || fail "a restore whose $call failed ended with 0"
+        until_true 10 gone "$pid" || fail "after a failed $call a process is left"
+        echo >$controls/clear
+    done
+    restore_well images restore
+    still_works "the restore"
+    verify
 }
 
 # Restores images that don't name the driver's render file, as those of CRIU 4.2. The mode changes the number of the

@@ -4,6 +4,7 @@
 #include <drm/drm_ioctl.h>
 #include <drm/drm_prime.h>
 #include <drm/drm_syncobj.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/uaccess.h>
 #include <uapi/drm/amdgpu_drm.h>
@@ -47,13 +48,44 @@ static int gem_create(struct drm_device* drm, void* data, struct drm_file* file)
     return 0;
 }
 
+/* Returns 0 if one mapping of the caller has the whole range: amdgpu_ttm_tt_get_user_pages() of Linux 6.1. */
+static int has_mapping(const struct drm_amdgpu_gem_userptr* arguments) {
+    const struct vm_area_struct* vma;
+    int result = 0;
+
+    mmap_read_lock(current->mm);
+    vma = vma_lookup(current->mm, arguments->addr);
+    if (!vma || arguments->size > vma->vm_end - arguments->addr) {
+        result = -EFAULT;
+    } else if ((arguments->flags & AMDGPU_GEM_USERPTR_ANONONLY) && vma->vm_file) {
+        result = -EPERM;
+    }
+    mmap_read_unlock(current->mm);
+    return result;
+}
+
+/* The rules are those of amdgpu_gem_userptr_ioctl() of amdgpu_gem.c (Linux 6.1 to 7.3). */
 static int gem_userptr(struct drm_device* drm, void* data, struct drm_file* file) {
+    const u32 known = AMDGPU_GEM_USERPTR_READONLY | AMDGPU_GEM_USERPTR_ANONONLY | AMDGPU_GEM_USERPTR_VALIDATE |
+                      AMDGPU_GEM_USERPTR_REGISTER;
     struct drm_amdgpu_gem_userptr* arguments = data;
     struct sim_bo* bo;
     int result;
 
+    if (offset_in_page(arguments->addr | arguments->size) || (arguments->flags & ~known)) {
+        return -EINVAL;
+    }
+    if (!(arguments->flags & (AMDGPU_GEM_USERPTR_READONLY | AMDGPU_GEM_USERPTR_REGISTER))) {
+        return -EACCES;
+    }
     if (!access_ok(u64_to_user_ptr(arguments->addr), arguments->size)) {
         return -EFAULT;
+    }
+    if (arguments->flags & AMDGPU_GEM_USERPTR_VALIDATE) {
+        result = has_mapping(arguments);
+        if (result) {
+            return result;
+        }
     }
     bo = sim_bo_create_user(sim_gpu_of(drm), arguments->addr, arguments->size, current->mm);
     if (IS_ERR(bo)) {

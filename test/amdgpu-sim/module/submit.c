@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Command submission of render nodes: contexts, buffer lists, submissions and waits. */
+#include <linux/capability.h>
 #include <linux/idr.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -124,19 +125,40 @@ static bool context_idle(const struct sim_context* context) {
     return true;
 }
 
+/* Returns the priority, or the normal one for an unknown value. */
+static s32 known_priority(s32 priority) {
+    switch (priority) {
+        case AMDGPU_CTX_PRIORITY_UNSET:
+        case AMDGPU_CTX_PRIORITY_VERY_LOW:
+        case AMDGPU_CTX_PRIORITY_LOW:
+        case AMDGPU_CTX_PRIORITY_HIGH:
+        case AMDGPU_CTX_PRIORITY_VERY_HIGH:
+            return priority;
+        default:
+            return AMDGPU_CTX_PRIORITY_NORMAL;
+    }
+}
+
 int sim_ctx(struct drm_device* drm, void* data, struct drm_file* file) {
     union drm_amdgpu_ctx* arguments = data;
     struct sim_file* own = file->driver_priv;
     struct sim_context* context;
+    s32 priority;
+    bool query2;
     int id, result = 0;
 
     switch (arguments->in.op) {
         case AMDGPU_CTX_OP_ALLOC_CTX:
+            /* amdgpu_ctx_ioctl() and amdgpu_ctx_priority_permit() of amdgpu_ctx.c (Linux 6.1) */
+            priority = known_priority(arguments->in.priority);
+            if (priority > AMDGPU_CTX_PRIORITY_NORMAL && !capable(CAP_SYS_NICE)) {
+                return -EACCES;
+            }
             context = sim_context_create(sim_gpu_of(drm));
             if (!context) {
                 return -ENOMEM;
             }
-            context->priority = arguments->in.priority;
+            context->priority = priority;
             mutex_lock(&own->lock);
             /* amdgpu_ctx_alloc() of amdgpu_ctx.c (Linux 6.1): the lowest free number. */
             id = idr_alloc(&own->contexts, context, 1, END_OF_CONTEXTS, GFP_KERNEL);
@@ -166,8 +188,15 @@ int sim_ctx(struct drm_device* drm, void* data, struct drm_file* file) {
             if (result < 0) {
                 return result;
             }
+            /* amdgpu_ctx_query() and amdgpu_ctx_query2() of amdgpu_ctx.c (Linux 6.1) */
+            query2 = arguments->in.op == AMDGPU_CTX_OP_QUERY_STATE2;
             memset(arguments, 0, sizeof(*arguments));
-            arguments->out.state.reset_status = result ? AMDGPU_CTX_GUILTY_RESET : AMDGPU_CTX_NO_RESET;
+            if (query2) {
+                arguments->out.state.flags =
+                    result ? AMDGPU_CTX_QUERY2_FLAGS_RESET | AMDGPU_CTX_QUERY2_FLAGS_GUILTY : 0;
+            } else {
+                arguments->out.state.reset_status = result ? AMDGPU_CTX_GUILTY_RESET : AMDGPU_CTX_NO_RESET;
+            }
             return 0;
         default:
             return -EINVAL;
@@ -324,7 +353,8 @@ int sim_wait_cs(struct drm_device* drm, void* data, struct drm_file* file) {
         }
         return -EINVAL;
     }
-    if (!in.handle) {
+    /* amdgpu_ctx_get_fence() of amdgpu_ctx.c (Linux 6.1): this number stands for the latest submission. */
+    if (in.handle == ~0ull) {
         in.handle = READ_ONCE(context->submitted[in.ring]);
     }
     if (in.handle > READ_ONCE(context->submitted[in.ring])) {
