@@ -101,6 +101,7 @@ private:
     DumpMemory memory_;
     std::optional<LandlockCheck> landlock_;
     FileCollector files_;
+    SharedMappedFiles mappedFiles_;
     task::SeccompDump seccomp_;
     DumpMemory::Amounts amounts_;
     std::vector<std::string> extensions_;  ///< extensions of namespaces
@@ -185,7 +186,7 @@ void CapturedPhase::Capture::examineProcess(FrozenTask& task, std::uint32_t numb
             fail("it is a 32-bit process with an io_uring, whose requests have another form, which can't be dumped");
     });
     std::optional<DumpMemory::Collected> memory;
-    const auto mapped = makeMappedFiles(task, files_, memory_.segments(), frozen_.devices());
+    const auto mapped = makeMappedFiles(task, files_, memory_.segments(), frozen_.devices(), mappedFiles_);
     refusals_.attempt([&] { memory.emplace(memory_.collect(task, *mapped, frozen_.tree().seccompSuspended())); });
     std::uint32_t program = 0;
     refusals_.attempt([&] { program = files_.addLink(task, "exe", 0, true).value; });
