@@ -166,6 +166,12 @@ void Log::forgetCause() noexcept {
     cause_ = {};
 }
 
+void Log::refuseLoss(Loss kind, const std::string& text, std::source_location where) {
+    Error error(0, text, where);
+    error.addHint(fmt::format("--no-loss refuses this; accept it with --allow-loss={}", nameOf(kind)));
+    throw error;
+}
+
 void Log::keepWarnings() {
     kept_ = std::make_unique<KeptWarnings>();
 }

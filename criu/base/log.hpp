@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "criu/base/error.hpp"
+#include "criu/base/loss.hpp"
 #include "criu/base/unique_fd.hpp"
 
 namespace criu {
@@ -106,6 +107,17 @@ public:
         if (enabled(LogLevel::Warning) || kept_)
             line(LogLevel::Warning, &format.where, fmt::format(format.text, std::forward<Args>(args)...));
     }
+    /// Makes loss() throw for these kinds.
+    void refuseLosses(const LossSet& kinds) noexcept { refused_ = kinds; }
+    /// Logs a warning that a dump loses state, or throws Error if refuseLosses() contains the kind.
+    template <typename... Args>
+    void loss(Loss kind, Located<Args...> format, Args&&... args) {
+        const std::string text = fmt::format(format.text, std::forward<Args>(args)...);
+        if (refused_.test(static_cast<std::size_t>(kind)))
+            refuseLoss(kind, text, format.where);
+        if (enabled(LogLevel::Warning) || kept_)
+            line(LogLevel::Warning, &format.where, fmt::format("{} (loss: {})", text, nameOf(kind)));
+    }
     template <typename... Args>
     void info(Located<Args...> format, Args&&... args) {
         if (enabled(LogLevel::Info))
@@ -127,6 +139,7 @@ public:
 
 private:
     void begin(UniqueFd to, bool isFile);
+    [[noreturn]] static void refuseLoss(Loss kind, const std::string& text, std::source_location where);
     void emit(std::string_view text) noexcept;
 
     std::chrono::steady_clock::time_point start_;
@@ -138,6 +151,7 @@ private:
     std::string early_;
     struct KeptWarnings;
     std::unique_ptr<KeptWarnings> kept_;  ///< null if the log writes warnings
+    LossSet refused_;
     Cause firstError_;
     Cause cause_;
     std::unique_ptr<Trace> trace_;

@@ -176,12 +176,14 @@ private:
         const dev_t messages = makedev(1, 11);  // /dev/kmsg
         if (S_ISCHR(file.stat.st_mode) && file.stat.st_rdev == messages && (out.flags & O_ACCMODE) != O_WRONLY &&
             (out.flags & O_PATH) == 0)
-            log.warn("{} will be read from the kernel's first message on: how far it was read can't be asked",
+            log.loss(Loss::KernelMessages,
+                     "{} will be read from the kernel's first message on: how far it was read can't be asked",
                      file.describe());
         // The signal owner of a directory hints at dnotify, because F_NOTIFY makes its caller the signal owner, and a
         // directory uses it for nothing else.
         if (S_ISDIR(file.stat.st_mode) && out.fown->pid != 0)
-            log.warn("If {} is watched by F_NOTIFY (dnotify), which the kernel doesn't tell, that will be lost",
+            log.loss(Loss::DirectoryNotify,
+                     "If {} is watched by F_NOTIFY (dnotify), which the kernel doesn't tell, that will be lost",
                      file.describe());
     }
 

@@ -13,6 +13,7 @@
 
 #include "criu/base/ids.hpp"
 #include "criu/base/log.hpp"
+#include "criu/base/loss.hpp"
 
 namespace criu::kernel {
 enum class NamespaceKind : std::uint8_t;
@@ -276,6 +277,8 @@ struct Options {
     bool dryRun = false;     ///< true if a dump only reports its refusals
     bool json = false;       ///< true if the command prints its report as JSON
     bool allowLoss = false;  ///< true if external pipes without a replacement are restored with a closed other end
+    bool noLoss = false;     ///< true if a dump refuses to lose state, except of `allowedLosses`
+    LossSet allowedLosses;
 
     // Options for mounts and namespaces:
     std::optional<std::string> root;

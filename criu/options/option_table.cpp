@@ -179,8 +179,13 @@ constexpr OptionRow kTable[] = {
      "use criu's descriptor N for this file; may be repeated",
      parsedInto<parseInheritFd>,
      {"inherit_fd", readInheritFds}},
-    {Files, "allow-loss", 0, None, "", HasNo, OnRestore, Built,
-     "restore pipes whose other end was outside of the tree, without a peer", flag<&O::allowLoss>, open("allow_loss")},
+    {Files, "allow-loss", 0, Attached, "KIND", HasNo, Both, Built,
+     "restore pipes whose other end was outside of the tree, without a peer; with a KIND, or all, what --no-loss "
+     "allows "
+     "a dump to lose; may be repeated",
+     allowLoss, open({"allow_loss", "allow_losses", readAllowLoss})},
+    {Files, "no-loss", 0, None, "", NoNo, OnDump, Built,
+     "refuse a dump that would lose state of a program with a warning only", flags<&O::noLoss>, open("no_loss")},
     {Files, "ghost-limit", 0, Required, "SIZE", NoNo, OnDump, Built,
      "maximal size of a deleted file in images (default: 1M)", parsed<&O::ghostLimit, parseSize>, open("ghost_limit")},
     {Files, "ghost-fiemap", 0, None, "", HasNo, OnDump, Moot,

@@ -282,6 +282,18 @@ InetMapping parseInetMapping(std::string_view text) {
     return mapping;
 }
 
+LossSet parseLoss(std::string_view text) {
+    if (text == "all")
+        return LossSet().set();
+    std::vector<std::string_view> names;
+    for (const LossKind& kind : kLossKinds) {
+        if (kind.name == text)
+            return LossSet().set(static_cast<std::size_t>(kind.kind));
+        names.push_back(kind.name);
+    }
+    fail("unknown kind of loss '{}', use one of: all, {}", text, fmt::join(names, ", "));
+}
+
 IdRange parseIdRange(std::string_view text) {
     constexpr std::int64_t kMost = 0xfffffffe;  // the number above means "no id" (chown(2))
     const auto [from, to] = splitPair(text, '-', "FROM-TO");

@@ -158,13 +158,14 @@ void warnOfErrorQueue(const files::OpenFd& file, const InetSkEntry& entry, Log& 
     const std::span<SkMoreOpt* const> own = list(entry.more, entry.n_more);
     const bool counts = has(list(entry.opts->more, entry.opts->n_more), SOL_SOCKET, SO_ZEROCOPY);
     if (counts)
-        log.warn("{} (SO_ZEROCOPY) will number what it sends without a copy from 0 on", file.describe());
+        log.loss(Loss::ErrorQueue, "{} (SO_ZEROCOPY) will number what it sends without a copy from 0 on",
+                 file.describe());
     if (!counts && !has(own, SOL_SOCKET, SO_TIMESTAMPING) && !has(own, IPPROTO_IP, IP_RECVERR) &&
         !has(own, IPPROTO_IPV6, IPV6_RECVERR))
         return;
     pollfd errors{file.copy.get(), 0, 0};
     if (::poll(&errors, 1, 0) > 0 && (errors.revents & POLLERR) != 0)
-        log.warn("Messages that wait in the error queue of {} are dropped", file.describe());
+        log.loss(Loss::ErrorQueue, "Messages that wait in the error queue of {} are dropped", file.describe());
 }
 
 }  // namespace
@@ -276,7 +277,8 @@ void InetDump::addPackets(const files::OpenFd& file, const InetType& type, InetS
     const kernel::InetSocketInfo* const info = find(file, type, out.ino);
     if (info == nullptr) {
         if (out.src_port != 0 || type.type == SOCK_RAW)
-            dump.log().warn("The kernel doesn't say whether {} is connected or shut down", file.describe());
+            dump.log().loss(Loss::SocketState, "The kernel doesn't say whether {} is connected or shut down",
+                            file.describe());
         return;
     }
     out.state = info->state;
@@ -284,7 +286,7 @@ void InetDump::addPackets(const files::OpenFd& file, const InetType& type, InetS
     if (out.dst_port == 0)  // no port: a raw socket may be connected to an address without a port
         std::copy_n(info->destination.begin(), out.n_dst_addr, out.dst_addr);
     if (info->receiveQueue != 0)
-        dump.log().warn("Datagrams that wait in {} are dropped", file.describe());
+        dump.log().loss(Loss::Datagrams, "Datagrams that wait in {} are dropped", file.describe());
 }
 
 void InetDump::finish(files::FileDump& dump) {

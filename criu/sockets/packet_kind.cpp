@@ -106,7 +106,7 @@ public:
         pollfd ask{file.copy.get(), POLLIN, 0};
         sys(::poll(&ask, 1, 0), "poll a packet socket");
         if (out.rx_ring == nullptr && (ask.revents & POLLIN) != 0)
-            dump.log().warn("Packets that wait in {} are dropped", file.describe());
+            dump.log().loss(Loss::Packets, "Packets that wait in {} are dropped", file.describe());
         addMore(file.copy.get(), out, arena);
     }
 

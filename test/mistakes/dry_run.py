@@ -180,6 +180,30 @@ def dry_run_of_nothing(case):
         says(case.criu(command, "--dry-run", status=1), f"--dry-run is for dump, not for {command}")
 
 
-CASES = [dry_run_of_plain_program, dry_run_reports_all, dry_run_of_shell_job, dry_run_keeps_connections, dry_run_of_mounts,
+DATAGRAM = """
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(('127.0.0.1', 0))
+s.sendto(b'x', s.getsockname())
+ready()
+time.sleep(1000)
+"""
+
+
+def losses(case):
+    """--no-loss, and what --allow-loss exempts from it"""
+    program = case.python(DATAGRAM)
+    lost = r"Datagrams that wait in .* are dropped"
+    said = case.dump(program.pid, "--no-loss", status=1)
+    says(said, rf"Error.*{lost}.*--allow-loss=datagrams")
+    require(program.poll() is None, "the process has ended")
+    says(case.dump(program.pid, "--no-loss", "--allow-loss=keys", status=1), rf"Error.*{lost}")
+    says(case.criu("dump", "-t", str(program.pid), "-D", case.images, "--dry-run"), rf"Warning: {lost} \(loss: datagrams\)")
+    says(case.criu("dump", "-t", str(program.pid), "-D", case.images, "--dry-run", "--no-loss", status=1), rf"Refused: .*{lost}")
+    for words in (("--no-loss", "--allow-loss=datagrams"), ("--no-loss", "--allow-loss=all"), ()):
+        says(case.dump(program.pid, "-R", *words), rf"Warn .*{lost} \(loss: datagrams\)")
+    says(case.dump(program.pid, "--allow-loss=nothing", status=1), "unknown kind of loss 'nothing', use one of: all, datagrams")
+
+
+CASES = [losses, dry_run_of_plain_program, dry_run_reports_all, dry_run_of_shell_job, dry_run_keeps_connections, dry_run_of_mounts,
          dry_run_runs_no_scripts, dry_run_with_few_rights,
          dry_run_of_nothing]

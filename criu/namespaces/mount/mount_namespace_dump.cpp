@@ -39,8 +39,8 @@ void warnOfOthers(const kernel::MountTable& copy, Log& log) {
         outside.insert(placeOf(mount));
     for (const kernel::MountInfo& mount : copy.all())
         if (!outside.contains(placeOf(mount)) && !(mount.fsType == "proc" && mount.mountPoint == "/proc"))
-            log.warn("The mount {} ({}) of the tree isn't among those of criu, and isn't dumped", mount.mountPoint,
-                     mount.fsType);
+            log.loss(Loss::Mounts, "The mount {} ({}) of the tree isn't among those of criu, and isn't dumped",
+                     mount.mountPoint, mount.fsType);
 }
 
 /// Returns the root directory of a tree that is in a copy of criu's mount namespace. restore --new-pidns has created

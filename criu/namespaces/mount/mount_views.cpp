@@ -211,10 +211,10 @@ std::map<std::uint32_t, HostPid> findSysfsNetworks(const SeenMounts& mounts, con
     }
     for (const auto& [device, seen] : systems)
         if (seen != nullptr && !known.contains(device))
-            log.warn(
-                "{} shows a network namespace that is none of the tree's; after a restore it will show that of "
-                "the tree's root",
-                seen->describe());
+            log.loss(Loss::Mounts,
+                     "{} shows a network namespace that is none of the tree's; after a restore it will show that of "
+                     "the tree's root",
+                     seen->describe());
     return networks;
 }
 

@@ -91,9 +91,10 @@ NdType DeviceDump::typeOf(const NetworkLink& link) const {
 
 void DeviceDump::warnOfLosses(const NetworkLink& link) const {
     if (!isOneOf(kUsualQueueing, link.queueing))
-        log_.warn("Device {} has the queueing discipline {}, which isn't kept", link.name, link.queueing);
+        log_.loss(Loss::Queueing, "Device {} has the queueing discipline {}, which isn't kept", link.name,
+                  link.queueing);
     if (link.kind == "bridge" && numberIn<std::uint8_t>(link, IFLA_BR_VLAN_FILTERING).value_or(0) != 0)
-        log_.warn("Bridge {} filters by VLAN; the VLANs of its ports aren't kept", link.name);
+        log_.loss(Loss::BridgeVlans, "Bridge {} filters by VLAN; the VLANs of its ports aren't kept", link.name);
 }
 
 void DeviceDump::check() {

@@ -136,6 +136,7 @@ constexpr std::string_view kOwn[] = {
     "max-memory",
     "max-processes",
     "new-pidns",
+    "no-loss",
     "pages-files",
     "sign",
     "signed-by",

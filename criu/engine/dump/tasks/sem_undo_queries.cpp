@@ -123,7 +123,8 @@ void SemUndoQueries::queryOthers(const FrozenTask& task, compel::Tracee& thread,
             "(unshare --ipc)");
         throw error;
     }
-    log_.warn(
+    log_.loss(
+        Loss::Semaphores,
         "Semaphore set {} changes all the time, so {} can't be asked whether it holds a semaphore of it, which isn't "
         "kept",
         set, task.describe());

@@ -116,7 +116,8 @@ std::vector<HostPid> findUnsharedThreads(FrozenTree& tree, const model::Options&
         (void)model::planThreads(task->objects);
     }
     if (const auto pair = kernel::Sharing(std::move(prioritized), KcmpType::Io).anyPair())
-        log.warn(
+        log.loss(
+            Loss::IoContext,
             "Threads {} and {} share an I/O context (CLONE_IO), which isn't kept: each has its own after a restore, "
             "with the same priority",
             pair->first, pair->second);

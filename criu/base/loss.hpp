@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace criu {
+
+/// State of a program that a dump loses with a warning, because images don't store it.
+enum class Loss : std::uint8_t {
+    Datagrams,
+    Packets,
+    ErrorQueue,
+    Events,
+    DirectoryNotify,
+    KernelMessages,
+    Keys,
+    ThreadTimers,
+    IoContext,
+    Semaphores,
+    Landlock,
+    Queueing,
+    BridgeVlans,
+    SocketState,
+    Owners,
+    Mounts,
+};
+
+struct LossKind {
+    Loss kind{};
+    std::string_view name;  ///< argument of --allow-loss
+};
+
+/// Names of all kinds. Row N describes the enumerator with the value N.
+inline constexpr auto kLossKinds = std::to_array<LossKind>({
+    {Loss::Datagrams, "datagrams"},
+    {Loss::Packets, "packets"},
+    {Loss::ErrorQueue, "error-queue"},
+    {Loss::Events, "events"},
+    {Loss::DirectoryNotify, "dnotify"},
+    {Loss::KernelMessages, "kmsg"},
+    {Loss::Keys, "keys"},
+    {Loss::ThreadTimers, "thread-timers"},
+    {Loss::IoContext, "io-context"},
+    {Loss::Semaphores, "semaphores"},
+    {Loss::Landlock, "landlock"},
+    {Loss::Queueing, "qdisc"},
+    {Loss::BridgeVlans, "vlan"},
+    {Loss::SocketState, "socket-state"},
+    {Loss::Owners, "owners"},
+    {Loss::Mounts, "mounts"},
+});
+
+/// Set of kinds; the number of a bit is the value of the enumerator.
+using LossSet = std::bitset<kLossKinds.size()>;
+
+[[nodiscard]] constexpr std::string_view nameOf(Loss kind) noexcept {
+    return kLossKinds[static_cast<std::size_t>(kind)].name;
+}
+
+}  // namespace criu
