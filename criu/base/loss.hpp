@@ -2,10 +2,12 @@
 #pragma once
 
 #include <array>
-#include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
+
+#include "criu/base/log.hpp"
 
 namespace criu {
 
@@ -27,6 +29,12 @@ enum class Loss : std::uint8_t {
     SocketState,
     Owners,
     Mounts,
+    Sharing,
+    Links,
+    Terminals,
+    Attributes,
+    OpenFlags,
+    Forwarding,
 };
 
 struct LossKind {
@@ -52,13 +60,23 @@ inline constexpr auto kLossKinds = std::to_array<LossKind>({
     {Loss::SocketState, "socket-state"},
     {Loss::Owners, "owners"},
     {Loss::Mounts, "mounts"},
+    {Loss::Sharing, "sharing"},
+    {Loss::Links, "links"},
+    {Loss::Terminals, "terminals"},
+    {Loss::Attributes, "xattrs"},
+    {Loss::OpenFlags, "open-flags"},
+    {Loss::Forwarding, "fdb"},
 });
 
-/// Set of kinds; the number of a bit is the value of the enumerator.
-using LossSet = std::bitset<kLossKinds.size()>;
+static_assert(kLossKinds.size() <= LossSet().size());
 
 [[nodiscard]] constexpr std::string_view nameOf(Loss kind) noexcept {
     return kLossKinds[static_cast<std::size_t>(kind)].name;
+}
+
+/// Returns the hint of a refused loss.
+[[nodiscard]] inline std::string remedyOf(Loss kind) {
+    return "allow this loss with --allow-loss=" + std::string(nameOf(kind)) + ", or dump without --no-loss";
 }
 
 }  // namespace criu

@@ -13,7 +13,6 @@
 
 #include "criu/base/ids.hpp"
 #include "criu/base/log.hpp"
-#include "criu/base/loss.hpp"
 
 namespace criu::kernel {
 enum class NamespaceKind : std::uint8_t;

@@ -180,12 +180,11 @@ constexpr OptionRow kTable[] = {
      parsedInto<parseInheritFd>,
      {"inherit_fd", readInheritFds}},
     {Files, "allow-loss", 0, Attached, "KIND", HasNo, Both, Built,
-     "restore pipes whose other end was outside of the tree, without a peer; with a KIND, or all, what --no-loss "
-     "allows "
-     "a dump to lose; may be repeated",
+     "restore pipes whose other end was outside of the tree, without a peer; with KIND, accept this loss of a dump, or "
+     "all losses, despite --no-loss; may be repeated",
      allowLoss, open({"allow_loss", "allow_losses", readAllowLoss})},
     {Files, "no-loss", 0, None, "", NoNo, OnDump, Built,
-     "refuse a dump that would lose state of a program with a warning only", flags<&O::noLoss>, open("no_loss")},
+     "refuse a dump that would lose state of a program, instead of a warning", flags<&O::noLoss>, open("no_loss")},
     {Files, "ghost-limit", 0, Required, "SIZE", NoNo, OnDump, Built,
      "maximal size of a deleted file in images (default: 1M)", parsed<&O::ghostLimit, parseSize>, open("ghost_limit")},
     {Files, "ghost-fiemap", 0, None, "", HasNo, OnDump, Moot,

@@ -9,6 +9,7 @@
 
 #include <fmt/ranges.h>
 
+#include "criu/base/loss.hpp"
 #include "criu/kernel/proc/proc_ns.hpp"
 #include "criu/model/page_codec.hpp"
 

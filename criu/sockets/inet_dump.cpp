@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
+#include "criu/base/loss.hpp"
 #include "criu/base/thread_pool.hpp"
 #include "criu/files/fown.hpp"
 #include "criu/files/open_fd.hpp"

@@ -4,6 +4,7 @@
 #include <sys/fanotify.h>
 #include <sys/sysmacros.h>
 
+#include "criu/base/loss.hpp"
 #include "criu/files/file_dump.hpp"
 #include "criu/files/file_kind_dump.hpp"
 #include "criu/files/file_kind_restore.hpp"

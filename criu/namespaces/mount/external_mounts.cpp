@@ -12,6 +12,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
+#include "criu/base/loss.hpp"
 #include "criu/kernel/device_number.hpp"
 #include "criu/kernel/namespace_visit.hpp"
 #include "criu/namespaces/mount/seen_mounts.hpp"

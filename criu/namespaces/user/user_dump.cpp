@@ -17,6 +17,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/ids.hpp"
 #include "criu/base/log.hpp"
+#include "criu/base/loss.hpp"
 #include "criu/kernel/namespace_visit.hpp"
 #include "criu/kernel/proc/proc_ns.hpp"
 #include "criu/kernel/proc/procdir.hpp"

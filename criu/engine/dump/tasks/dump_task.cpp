@@ -13,6 +13,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
+#include "criu/base/loss.hpp"
 #include "criu/base/thread_pool.hpp"
 #include "criu/cgroup/cgroup_dump.hpp"
 #include "criu/engine/dump/tasks/core_entry.hpp"

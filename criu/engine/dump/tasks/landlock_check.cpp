@@ -15,6 +15,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
+#include "criu/base/loss.hpp"
 #include "criu/engine/dump/frozen_tree.hpp"
 #include "criu/engine/dump/tasks/zombie.hpp"
 #include "criu/kernel/landlock.hpp"

@@ -13,6 +13,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
+#include "criu/base/loss.hpp"
 #include "criu/engine/dump/frozen_tree.hpp"
 #include "criu/kernel/proc/sharing.hpp"
 #include "criu/model/thread_plan.hpp"
