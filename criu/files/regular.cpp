@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "criu/base/error.hpp"
+#include "criu/base/loss.hpp"
 #include "criu/files/build_id.hpp"
 #include "criu/files/file_dump.hpp"
 #include "criu/files/file_kind_dump.hpp"
@@ -158,6 +159,17 @@ public:
         }
         paths_.fill(file, out.flags, false, out, dump);
         warnOfLosses(file, out, dump.log());
+        if ((out.flags & O_NOFOLLOW) != 0 || (out.flags & O_TMPFILE) == O_TMPFILE)
+            flagsLost_.push_back(file.describe());
+    }
+
+    /// Warns once of all files, because some programs open many files with O_NOFOLLOW.
+    void finish(FileDump& dump) override {
+        if (flagsLost_.empty())
+            return;
+        const std::string more = flagsLost_.size() == 1 ? "" : fmt::format(" and {} more files", flagsLost_.size() - 1);
+        dump.log().loss(Loss::OpenFlags, "F_GETFL no longer shows O_NOFOLLOW or O_TMPFILE of {}{} after a restore",
+                        flagsLost_.front(), more);
     }
 
 private:
@@ -201,6 +213,7 @@ private:
     }
 
     PathDump& paths_;
+    std::vector<std::string> flagsLost_;  ///< files whose flags criu can't set, because it reopens them by /proc
 };
 
 class RegularKindRestore final : public FileKindRestore {
