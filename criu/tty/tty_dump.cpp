@@ -103,8 +103,13 @@ void TtyDump::add(const files::OpenFd& file, Role role, FileEntry& entry, files:
     }
 
     Terminal& terminal = find(std::move(seen));
-    if (terminal.info == nullptr)
+    if (terminal.info == nullptr) {
         look(terminal, file, dump.ids(), dump.arena());
+        if (!terminal.hungUp && kernel::hasUnusualModes(file.copy.get()))
+            dump.log().loss(Loss::Terminals,
+                            "{}: the keyboard mode and the graphics mode of the virtual terminal aren't kept",
+                            file.describe());
+    }
     auto& out = *dump.arena().make<TtyFileEntry>();
     entry.tty = &out;
     out.id = entry.id;
