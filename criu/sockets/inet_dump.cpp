@@ -147,6 +147,28 @@ bool hasAuthenticationKeys(int fd) {
     throw error;
 }
 
+/// Warns of the IPv6 flow label with which a socket sends (IPV6_FLOWLABEL_MGR, ipv6(7)). The kernel doesn't show other
+/// labels that the socket holds.
+void warnOfFlowLabel(const files::OpenFd& file, Log& log) {
+    constexpr int kFlowLabelManager = 32;  // IPV6_FLOWLABEL_MGR
+    /// struct in6_flowlabel_req. <linux/in6.h> makes later includes of <net/if.h> and <linux/if.h> conflict.
+    struct {
+        in6_addr destination;
+        std::uint32_t label;
+        std::uint8_t action;  // IPV6_FL_A_GET is 0
+        std::uint8_t share;
+        std::uint16_t flags;
+        std::uint16_t expires;
+        std::uint16_t linger;
+        std::uint32_t padding;
+    } request{};
+    static_assert(sizeof(request) == 32);
+    socklen_t size = sizeof(request);
+    if (::getsockopt(file.copy.get(), IPPROTO_IPV6, kFlowLabelManager, &request, &size) == 0 && request.label != 0)
+        log.loss(Loss::SocketState, "{} sends with the IPv6 flow label {:#x}, which isn't kept", file.describe(),
+                 ntohl(request.label));
+}
+
 /// Warns that the restored socket loses its error queue and its counter of SO_ZEROCOPY. criu can't read the error queue
 /// without removing messages from it, and the kernel doesn't show the counter.
 void warnOfErrorQueue(const files::OpenFd& file, const InetSkEntry& entry, Log& log) {
@@ -226,6 +248,8 @@ void InetDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump&
     const InetConnection ends{InetEndpoint::fromImage(type.family, {out.src_addr, out.n_src_addr}, out.src_port),
                               InetEndpoint::fromImage(type.family, {out.dst_addr, out.n_dst_addr}, out.dst_port)};
     warnOfErrorQueue(file, out, dump.log());
+    if (type.family == AF_INET6)
+        warnOfFlowLabel(file, dump.log());
     if (type.type == SOCK_STREAM)
         addTcp(file, out, ends, dump);
     else
