@@ -69,6 +69,12 @@ inline constexpr auto kLossKinds = std::to_array<LossKind>({
 });
 
 static_assert(kLossKinds.size() <= LossSet().size());
+static_assert([] {
+    for (std::size_t i = 0; i < kLossKinds.size(); ++i)
+        if (static_cast<std::size_t>(kLossKinds[i].kind) != i)
+            return false;
+    return true;
+}());
 
 [[nodiscard]] constexpr std::string_view nameOf(Loss kind) noexcept {
     return kLossKinds[static_cast<std::size_t>(kind)].name;
