@@ -190,7 +190,7 @@ TEST_CASE("names and letters are unique, and arguments have a placeholder exactl
         CHECK((row.argument == Argument::None) == row.placeholder.empty());
         // A no-form takes no argument, so only options that also work without one have it.
         if (row.noForm == NoForm::Present)
-            CHECK((row.argument == Argument::None || row.argument == Argument::Attached));
+            CHECK((row.argument == Argument::None || row.argument == Argument::Optional));
         if (row.support != Support::Removed)
             CHECK_FALSE(row.help.empty());
     }
