@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "criu/base/journal.hpp"
+#include "criu/base/loss.hpp"
 #include "criu/base/names.hpp"
 #include "criu/base/printable.hpp"
 #include "criu/base/trace.hpp"
@@ -36,11 +37,17 @@ void writeAll(int fd, std::string_view text) noexcept {
 struct Log::KeptWarnings {
     std::mutex mutex;
     std::vector<std::string> texts;
+    std::vector<KeptLoss> losses;
 
     void add(std::string_view text) {
         const std::lock_guard lock(mutex);
         if (std::find(texts.begin(), texts.end(), text) == texts.end())
             texts.emplace_back(text);
+    }
+    void add(KeptLoss loss) {
+        const std::lock_guard lock(mutex);
+        if (std::none_of(losses.begin(), losses.end(), [&](const KeptLoss& other) { return other.text == loss.text; }))
+            losses.push_back(std::move(loss));
     }
 };
 
@@ -166,6 +173,19 @@ void Log::forgetCause() noexcept {
     cause_ = {};
 }
 
+void Log::report(Loss kind, const std::string& text, const std::source_location& where) {
+    const bool refused = refused_.test(static_cast<std::size_t>(kind));
+    if (kept_) {
+        kept_->add({kind, printable(text), refused});
+    } else if (refused) {
+        Error error(0, text, where);
+        error.addHint(remedyOf(kind));
+        throw error;
+    } else if (enabled(LogLevel::Warning)) {
+        line(LogLevel::Warning, &where, fmt::format("{} (loss: {})", text, nameOf(kind)));
+    }
+}
+
 void Log::keepWarnings() {
     kept_ = std::make_unique<KeptWarnings>();
 }
@@ -173,6 +193,11 @@ void Log::keepWarnings() {
 std::vector<std::string> Log::keptWarnings() const {
     const std::lock_guard lock(kept_->mutex);
     return kept_->texts;
+}
+
+std::vector<Log::KeptLoss> Log::keptLosses() const {
+    const std::lock_guard lock(kept_->mutex);
+    return kept_->losses;
 }
 
 void Log::line(LogLevel level, const std::source_location* where, std::string_view text) noexcept {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <atomic>
+#include <bitset>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +20,12 @@ class Trace;
 
 /// Levels of the option -v. criu writes a message if its level is less than or equal to the log's level.
 enum class LogLevel : int { Message = 0, Error = 1, Warning = 2, Info = 3, Debug = 4 };
+
+/// Kind of state that a dump loses. criu/base/loss.hpp lists the kinds; few sources include it, so that a new kind
+/// recompiles few of them.
+enum class Loss : std::uint8_t;
+/// Set of kinds; the number of a bit is the value of the enumerator.
+using LossSet = std::bitset<64>;
 
 /// Log of a run. Each line has the form "(SS.UUUUUU) [PID: ]Error (file:line): text", which container runtimes search.
 /// criu writes each line by one write(2) to a file with O_APPEND, so forked processes can share the file.
@@ -51,10 +59,19 @@ public:
     /// Writes the stored messages to stderr if no log file was opened. main() calls it once when criu exits.
     void flushEarly() noexcept;
 
-    /// Makes the log keep warnings, and not write them. Any thread may log such a warning.
+    /// Loss that a dry run reports.
+    struct KeptLoss {
+        Loss kind{};
+        std::string text;
+        bool refused = false;  ///< true if a dump with these options refuses the loss
+    };
+
+    /// Makes the log keep warnings and losses, and not write them. Any thread may log such a warning.
     void keepWarnings();
     /// Returns the kept warnings, each of them once.
     [[nodiscard]] std::vector<std::string> keptWarnings() const;
+    /// Returns the kept losses, each of them once.
+    [[nodiscard]] std::vector<KeptLoss> keptLosses() const;
 
     /// Adds `pid` to all later lines, for a restored process. 0 ends this.
     void setPidPrefix(int pid) noexcept { pidPrefix_ = pid; }
@@ -106,6 +123,13 @@ public:
         if (enabled(LogLevel::Warning) || kept_)
             line(LogLevel::Warning, &format.where, fmt::format(format.text, std::forward<Args>(args)...));
     }
+    /// Makes loss() throw for these kinds, unless keepWarnings() was called.
+    void refuseLosses(const LossSet& kinds) noexcept { refused_ = kinds; }
+    /// Logs a warning that a dump loses state, or throws Error if refuseLosses() was called with this kind.
+    template <typename... Args>
+    void loss(Loss kind, Located<Args...> format, Args&&... args) {
+        report(kind, fmt::format(format.text, std::forward<Args>(args)...), format.where);
+    }
     template <typename... Args>
     void info(Located<Args...> format, Args&&... args) {
         if (enabled(LogLevel::Info))
@@ -127,6 +151,7 @@ public:
 
 private:
     void begin(UniqueFd to, bool isFile);
+    void report(Loss kind, const std::string& text, const std::source_location& where);
     void emit(std::string_view text) noexcept;
 
     std::chrono::steady_clock::time_point start_;
@@ -138,6 +163,7 @@ private:
     std::string early_;
     struct KeptWarnings;
     std::unique_ptr<KeptWarnings> kept_;  ///< null if the log writes warnings
+    LossSet refused_;
     Cause firstError_;
     Cause cause_;
     std::unique_ptr<Trace> trace_;

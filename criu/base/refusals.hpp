@@ -52,6 +52,7 @@ public:
         }
     }
 
+    void add(Refusal refusal) { all_.push_back(std::move(refusal)); }
     [[nodiscard]] const std::vector<Refusal>& all() const noexcept { return all_; }
 
 private:

@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <fcntl.h>
+#include <linux/limits.h>
 #include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <cstring>
+#include <iterator>
+#include <vector>
 
 #include "criu/base/error.hpp"
+#include "criu/base/loss.hpp"
 #include "criu/files/build_id.hpp"
 #include "criu/files/file_dump.hpp"
 #include "criu/files/open_fd.hpp"
@@ -45,6 +52,28 @@ decltype(statfs::f_type) fileSystemOf(const OpenFd& file) {
     struct statfs fs {};
     sys(::fstatfs(file.copy.get(), &fs), "find out the file system of {}", file.describe());
     return fs.f_type;
+}
+
+/// Warns of extended attributes of a deleted file, such as access control lists. A restore creates a new file without
+/// them. Labels of SELinux and Smack, and signatures of IMA and EVM, don't count, because the kernel sets them itself.
+void warnOfAttributes(const OpenFd& file, Log& log) {
+    constexpr std::string_view kOfKernel[] = {"security.selinux", "security.SMACK64", "security.ima", "security.evm"};
+    std::array<char, XATTR_LIST_MAX> names;
+    // The link in /proc leads to the file itself, and works for O_PATH descriptors. fgetxattr(2) refuses those.
+    const ssize_t length =
+        ::listxattr(fmt::format("/proc/self/fd/{}", file.copy.get()).c_str(), names.data(), names.size());
+    if (length < 0 && errno != ENOTSUP)
+        failErrno("list the extended attributes of {}", file.describe());
+    std::vector<std::string> lost;
+    for (ssize_t at = 0; at < length; at += static_cast<ssize_t>(lost.back().size()) + 1)
+        lost.emplace_back(names.data() + at);
+    std::erase_if(lost, [&](const std::string& name) {
+        return std::any_of(std::begin(kOfKernel), std::end(kOfKernel),
+                           [&](std::string_view prefix) { return name.starts_with(prefix); });
+    });
+    if (!lost.empty())
+        log.loss(Loss::Attributes, "{} is deleted, and loses its extended attributes: {}", file.describe(),
+                 fmt::join(lost, ", "));
 }
 
 /// Returns true for a deleted device node, because a restore creates it in a file system that isn't mounted
@@ -266,14 +295,18 @@ void PathDump::remap(const OpenFd& file, const std::string& path, RegFileEntry& 
     const bool directory = S_ISDIR(file.stat.st_mode);
     const bool asGhost = file.stat.st_nlink == 0 || (dump.options().ghostLinks && S_ISREG(file.stat.st_mode));
     if (asGhost && file.stat.st_nlink != 0)
-        dump.log().warn("{} has other links: after a restore it isn't one file with them any more (--ghost-links)",
+        dump.log().loss(Loss::Links,
+                        "{} has other links: after a restore it isn't one file with them any more (--ghost-links)",
                         file.describe());
     if (asGhost || (directory && file.link.ends_with(kernel::kDeletedMark))) {
         entry.remap_type = REMAP_TYPE__GHOST;
+        if (!ghosts_.has(file.stat.st_dev, file.stat.st_ino))
+            warnOfAttributes(file, dump.log());
         entry.remap_id = ghosts_.add(file, dump.images(), dump.ids(), dump.stop());
         dump.log().info("{} is deleted: dumped as ghost {}", file.describe(), entry.remap_id);
         if (!isMounted(file, dump.treeRoot()))
-            dump.log().warn("{} is deleted, on a detached mount: a restore makes it on another file system",
+            dump.log().loss(Loss::Mounts,
+                            "{} is deleted, on a detached mount: a restore makes it on another file system",
                             file.describe());
     } else {
         entry.remap_type = REMAP_TYPE__LINKED;

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "criu/base/error.hpp"
+#include "criu/base/loss.hpp"
 #include "criu/files/build_id.hpp"
 #include "criu/files/file_dump.hpp"
 #include "criu/files/file_kind_dump.hpp"
@@ -158,6 +159,17 @@ public:
         }
         paths_.fill(file, out.flags, false, out, dump);
         warnOfLosses(file, out, dump.log());
+        if ((out.flags & O_NOFOLLOW) != 0 || (out.flags & O_TMPFILE) == O_TMPFILE)
+            flagsLost_.push_back(file.describe());
+    }
+
+    /// Warns once of all files, because some programs open many files with O_NOFOLLOW.
+    void finish(FileDump& dump) override {
+        if (flagsLost_.empty())
+            return;
+        const std::string more = flagsLost_.size() == 1 ? "" : fmt::format(" and {} more files", flagsLost_.size() - 1);
+        dump.log().loss(Loss::OpenFlags, "F_GETFL no longer shows O_NOFOLLOW or O_TMPFILE of {}{} after a restore",
+                        flagsLost_.front(), more);
     }
 
 private:
@@ -176,12 +188,14 @@ private:
         const dev_t messages = makedev(1, 11);  // /dev/kmsg
         if (S_ISCHR(file.stat.st_mode) && file.stat.st_rdev == messages && (out.flags & O_ACCMODE) != O_WRONLY &&
             (out.flags & O_PATH) == 0)
-            log.warn("{} will be read from the kernel's first message on: how far it was read can't be asked",
+            log.loss(Loss::KernelMessages,
+                     "{} will be read from the kernel's first message on: how far it was read can't be asked",
                      file.describe());
         // The signal owner of a directory hints at dnotify, because F_NOTIFY makes its caller the signal owner, and a
         // directory uses it for nothing else.
         if (S_ISDIR(file.stat.st_mode) && out.fown->pid != 0)
-            log.warn("If {} is watched by F_NOTIFY (dnotify), which the kernel doesn't tell, that will be lost",
+            log.loss(Loss::DirectoryNotify,
+                     "If {} is watched by F_NOTIFY (dnotify), which the kernel doesn't tell, that will be lost",
                      file.describe());
     }
 
@@ -199,6 +213,7 @@ private:
     }
 
     PathDump& paths_;
+    std::vector<std::string> flagsLost_;  ///< files whose flags criu can't set, because it reopens them by /proc
 };
 
 class RegularKindRestore final : public FileKindRestore {

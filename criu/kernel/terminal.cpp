@@ -2,6 +2,7 @@
 #include "criu/kernel/terminal.hpp"
 
 #include <fcntl.h>
+#include <linux/kd.h>
 #include <linux/termios.h>  // structures differ from those of <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -109,6 +110,13 @@ WindowSize readWindowSize(int fd) {
     winsize size{};
     sys(control(fd, TIOCGWINSZ, &size), "read the window size of a terminal");
     return {size.ws_row, size.ws_col, size.ws_xpixel, size.ws_ypixel};
+}
+
+bool hasUnusualModes(int fd) {
+    int mode = KD_TEXT;
+    int keyboard = K_UNICODE;
+    const bool graphics = control(fd, KDGETMODE, &mode) == 0 && mode != KD_TEXT;
+    return graphics || (control(fd, KDGKBMODE, &keyboard) == 0 && keyboard != K_UNICODE && keyboard != K_XLATE);
 }
 
 void writeWindowSize(int fd, const WindowSize& size) {

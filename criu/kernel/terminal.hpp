@@ -53,6 +53,10 @@ void writeLockedSettings(int fd, const LineSettings& settings);
 [[nodiscard]] WindowSize readWindowSize(int fd);
 void writeWindowSize(int fd, const WindowSize& size);
 
+/// Returns true for a virtual terminal in graphics mode, or whose keyboard sends raw or no codes. These modes of
+/// console_ioctl(2) are not those of a terminal that a shell uses. Returns false for other terminals.
+[[nodiscard]] bool hasUnusualModes(int fd);
+
 /// Returns the device number that /proc/PID/stat shows for this controlling terminal (TIOCGDEV). For a master, this is
 /// the device of the slave. For /dev/tty and /dev/console, it is the device of the underlying terminal.
 [[nodiscard]] dev_t terminalDevice(int fd);

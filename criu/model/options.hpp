@@ -276,6 +276,8 @@ struct Options {
     bool dryRun = false;     ///< true if a dump only reports its refusals
     bool json = false;       ///< true if the command prints its report as JSON
     bool allowLoss = false;  ///< true if external pipes without a replacement are restored with a closed other end
+    bool noLoss = false;     ///< true if a dump refuses to lose state, except of `allowedLosses`
+    LossSet allowedLosses;
 
     // Options for mounts and namespaces:
     std::optional<std::string> root;

@@ -10,6 +10,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
+#include "criu/base/loss.hpp"
 #include "criu/kernel/proc/mountinfo.hpp"
 #include "criu/kernel/proc/proc_ns.hpp"
 #include "criu/kernel/proc/procdir.hpp"
@@ -109,7 +110,8 @@ private:
         const bool needed = kind == NamespaceKind::Mount || kind == NamespaceKind::Net;
         if (!needed || inputs_.options.finalState == model::FinalState::Running) {
             if (warned_.emplace(kind, member.ids.of(kind).value_or(0)).second)
-                inputs_.log.warn("A restore creates a separate namespace, which external processes aren't in: {}",
+                inputs_.log.loss(Loss::Sharing,
+                                 "A restore creates a separate namespace, which external processes aren't in: {}",
                                  text);
             return;
         }

@@ -41,6 +41,16 @@ void flags(Options& options, const Given&) {
     ((options.*Members = true), ...);
 }
 
+/// Without a value, accepts that a restore loses the peers of pipes. With a value, accepts that a dump loses this kind.
+inline void allowLoss(Options& options, const Given& given) {
+    if (given.negated)
+        options.allowedLosses.reset();
+    if (given.value)
+        options.allowedLosses |= parseLoss(*given.value);
+    else
+        options.allowLoss = !given.negated;
+}
+
 template <auto Member>
 void clear(Options& options, const Given& given) {
     options.*Member = given.negated;

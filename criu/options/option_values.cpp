@@ -9,6 +9,7 @@
 
 #include <fmt/ranges.h>
 
+#include "criu/base/loss.hpp"
 #include "criu/kernel/proc/proc_ns.hpp"
 #include "criu/model/page_codec.hpp"
 
@@ -280,6 +281,18 @@ InetMapping parseInetMapping(std::string_view text) {
     if (bits != mapping.bits)
         fail("'{}': the prefixes have {} and {} bits", text, mapping.bits, bits);
     return mapping;
+}
+
+LossSet parseLoss(std::string_view text) {
+    if (text == "all")
+        return LossSet().set();
+    std::vector<std::string_view> names;
+    for (const LossKind& kind : kLossKinds) {
+        if (kind.name == text)
+            return LossSet().set(static_cast<std::size_t>(kind.kind));
+        names.push_back(kind.name);
+    }
+    fail("unknown kind of loss '{}', use one of: all, {}", text, fmt::join(names, ", "));
 }
 
 IdRange parseIdRange(std::string_view text) {

@@ -40,6 +40,8 @@ model::JoinNs parseJoinNs(std::string_view text);
 /// Makes the argument of --join-ns from the fields of a request. `ids` is "UID,GID", or nullopt.
 model::JoinNs makeJoinNs(std::string_view kind, std::string_view target, std::optional<std::string_view> ids);
 model::InetMapping parseInetMapping(std::string_view text);
+/// Parses a kind of loss, or "all".
+LossSet parseLoss(std::string_view text);
 /// Parses a range of ids, FROM-TO. Neither 0 nor the number for "no id" may be in it.
 model::IdRange parseIdRange(std::string_view text);
 model::CgroupRoot parseCgroupRoot(std::string_view text);

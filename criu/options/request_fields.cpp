@@ -302,6 +302,13 @@ void readStreamFrom(model::Options& options, const Request& request) {
     options.streamFrom = fmt::to_string(descriptor(request.opts.stream_from));
 }
 
+void readAllowLoss(model::Options& options, const Request& request) {
+    if (request.opts.has_allow_loss != 0)
+        options.allowLoss = request.opts.allow_loss != 0;
+    for (std::size_t i = 0; i < request.opts.n_allow_losses; ++i)
+        options.allowedLosses |= parseLoss(request.opts.allow_losses[i]);
+}
+
 void readEncrypt(model::Options& options, const Request& request) {
     if (request.opts.n_encrypt != 0)
         options.encrypt.assign(request.opts.encrypt, request.opts.encrypt + request.opts.n_encrypt);

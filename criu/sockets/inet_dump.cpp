@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
+#include "criu/base/loss.hpp"
 #include "criu/base/thread_pool.hpp"
 #include "criu/files/fown.hpp"
 #include "criu/files/open_fd.hpp"
@@ -146,6 +147,28 @@ bool hasAuthenticationKeys(int fd) {
     throw error;
 }
 
+/// Warns of the IPv6 flow label with which a socket sends (IPV6_FLOWLABEL_MGR, ipv6(7)). The kernel doesn't show other
+/// labels that the socket holds.
+void warnOfFlowLabel(const files::OpenFd& file, Log& log) {
+    constexpr int kFlowLabelManager = 32;  // IPV6_FLOWLABEL_MGR
+    /// struct in6_flowlabel_req. <linux/in6.h> makes later includes of <net/if.h> and <linux/if.h> conflict.
+    struct {
+        in6_addr destination;
+        std::uint32_t label;
+        std::uint8_t action;  // IPV6_FL_A_GET is 0
+        std::uint8_t share;
+        std::uint16_t flags;
+        std::uint16_t expires;
+        std::uint16_t linger;
+        std::uint32_t padding;
+    } request{};
+    static_assert(sizeof(request) == 32);
+    socklen_t size = sizeof(request);
+    if (::getsockopt(file.copy.get(), IPPROTO_IPV6, kFlowLabelManager, &request, &size) == 0 && request.label != 0)
+        log.loss(Loss::SocketState, "{} sends with the IPv6 flow label {:#x}, which isn't kept", file.describe(),
+                 ntohl(request.label));
+}
+
 /// Warns that the restored socket loses its error queue and its counter of SO_ZEROCOPY. criu can't read the error queue
 /// without removing messages from it, and the kernel doesn't show the counter.
 void warnOfErrorQueue(const files::OpenFd& file, const InetSkEntry& entry, Log& log) {
@@ -158,13 +181,14 @@ void warnOfErrorQueue(const files::OpenFd& file, const InetSkEntry& entry, Log& 
     const std::span<SkMoreOpt* const> own = list(entry.more, entry.n_more);
     const bool counts = has(list(entry.opts->more, entry.opts->n_more), SOL_SOCKET, SO_ZEROCOPY);
     if (counts)
-        log.warn("{} (SO_ZEROCOPY) will number what it sends without a copy from 0 on", file.describe());
+        log.loss(Loss::ErrorQueue, "{} (SO_ZEROCOPY) will number what it sends without a copy from 0 on",
+                 file.describe());
     if (!counts && !has(own, SOL_SOCKET, SO_TIMESTAMPING) && !has(own, IPPROTO_IP, IP_RECVERR) &&
         !has(own, IPPROTO_IPV6, IPV6_RECVERR))
         return;
     pollfd errors{file.copy.get(), 0, 0};
     if (::poll(&errors, 1, 0) > 0 && (errors.revents & POLLERR) != 0)
-        log.warn("Messages that wait in the error queue of {} are dropped", file.describe());
+        log.loss(Loss::ErrorQueue, "Messages that wait in the error queue of {} are dropped", file.describe());
 }
 
 }  // namespace
@@ -224,6 +248,8 @@ void InetDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump&
     const InetConnection ends{InetEndpoint::fromImage(type.family, {out.src_addr, out.n_src_addr}, out.src_port),
                               InetEndpoint::fromImage(type.family, {out.dst_addr, out.n_dst_addr}, out.dst_port)};
     warnOfErrorQueue(file, out, dump.log());
+    if (type.family == AF_INET6)
+        warnOfFlowLabel(file, dump.log());
     if (type.type == SOCK_STREAM)
         addTcp(file, out, ends, dump);
     else
@@ -276,7 +302,8 @@ void InetDump::addPackets(const files::OpenFd& file, const InetType& type, InetS
     const kernel::InetSocketInfo* const info = find(file, type, out.ino);
     if (info == nullptr) {
         if (out.src_port != 0 || type.type == SOCK_RAW)
-            dump.log().warn("The kernel doesn't say whether {} is connected or shut down", file.describe());
+            dump.log().loss(Loss::SocketState, "The kernel doesn't say whether {} is connected or shut down",
+                            file.describe());
         return;
     }
     out.state = info->state;
@@ -284,7 +311,7 @@ void InetDump::addPackets(const files::OpenFd& file, const InetType& type, InetS
     if (out.dst_port == 0)  // no port: a raw socket may be connected to an address without a port
         std::copy_n(info->destination.begin(), out.n_dst_addr, out.dst_addr);
     if (info->receiveQueue != 0)
-        dump.log().warn("Datagrams that wait in {} are dropped", file.describe());
+        dump.log().loss(Loss::Datagrams, "Datagrams that wait in {} are dropped", file.describe());
 }
 
 void InetDump::finish(files::FileDump& dump) {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "criu/base/error.hpp"
+#include "criu/base/loss.hpp"
 #include "criu/base/names.hpp"
 #include "criu/files/open_fd.hpp"
 #include "criu/files/tree_root.hpp"
@@ -319,7 +320,8 @@ bool storeNames(const files::OpenFd& file, const struct stat& stat, const std::s
         std::erase(names, path.substr(path.rfind('/') + 1));
     const std::size_t known = names.size() + (found ? 1 : 0);
     if (stat.st_nlink > known)
-        log.warn("{} is bound to {}, which has {} further {} elsewhere: a restore leaves {} without a socket",
+        log.loss(Loss::Links,
+                 "{} is bound to {}, which has {} further {} elsewhere: a restore leaves {} without a socket",
                  file.describe(), path, stat.st_nlink - known, stat.st_nlink - known == 1 ? "name" : "names",
                  stat.st_nlink - known == 1 ? "it" : "them");
     if (!found && names.empty())

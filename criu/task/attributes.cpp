@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <charconv>
 
@@ -30,8 +31,21 @@ constexpr int kSetMemoryMerge = 67;  // PR_SET_MEMORY_MERGE (6.4)
 constexpr int kGetMemoryMerge = 68;
 // Bit 0 of PR_GET_THP_DISABLE; the other bits are flags of PR_SET_THP_DISABLE (6.18).
 constexpr std::uint64_t kHugePagesOff = 1;
+constexpr int kFutexHash = 78;  // PR_FUTEX_HASH (6.16)
+constexpr int kSetFutexSlots = 1;
+constexpr int kGetFutexSlots = 2;
 constexpr int kSealMemory = 462;           // mseal(2) (6.10)
 constexpr int kGetRegistrations = 1 << 9;  // MEMBARRIER_CMD_GET_REGISTRATIONS (6.3)
+
+/// Returns true if the kernel wouldn't give a process this number of futex slots by itself. The kernel gives a process
+/// with threads a power of two from 16 up to four slots for each processor (futex_hash_allocate_default(), Linux 6.18).
+/// criu doesn't set such a number, because the table of a process that has set the number doesn't grow with threads.
+bool isChosenFutexHash(std::uint64_t slots, std::size_t threads, std::optional<std::size_t> cpus) {
+    constexpr std::uint64_t kLeast = 16;
+    if (slots == 0)
+        return threads > 1;
+    return slots < kLeast || (cpus && slots > std::bit_ceil(std::max<std::uint64_t>(kLeast, *cpus * 4)));
+}
 
 /// Writes a number to a file of a process unless the file contains this number.
 void writeUnlessSame(const kernel::ProcPid& process, const char* name, std::int64_t wanted) {
@@ -56,6 +70,7 @@ AttributesQuery::AttributesQuery(pie::StepList& steps, pie::RemoteData& data)
       membarrierAt_(data.reserve(sizeof(std::uint64_t))),
       denyWritableExecAt_(data.reserve(sizeof(std::uint64_t))),
       mergeMemoryAt_(data.reserve(sizeof(std::uint64_t))),
+      futexSlotsAt_(data.reserve(sizeof(std::uint64_t))),
       lockedAt_(data.reserve(sizeof(std::uint64_t))) {
     steps.call(pie::Subject::Subreaper, 0, SYS_prctl, PR_GET_CHILD_SUBREAPER, subreaperAt_, 0, 0, 0);
     steps.call(pie::Subject::Dumpable, 0, SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0);
@@ -73,6 +88,8 @@ AttributesQuery::AttributesQuery(pie::StepList& steps, pie::RemoteData& data)
     steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, denyWritableExecAt_).check = pie::ResultCheck::Any;
     steps.call(pie::Subject::Query, 0, SYS_prctl, kGetMemoryMerge, 0, 0, 0, 0).check = pie::ResultCheck::Any;
     steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, mergeMemoryAt_).check = pie::ResultCheck::Any;
+    steps.call(pie::Subject::Query, 0, SYS_prctl, kFutexHash, kGetFutexSlots, 0, 0, 0).check = pie::ResultCheck::Any;
+    steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, futexSlotsAt_).check = pie::ResultCheck::Any;
     // Tests for MCL_FUTURE, which the kernel doesn't show. The data of these steps are in a new mapping, which is
     // locked if MCL_FUTURE is set. msync(2) with MS_INVALIDATE fails with EBUSY on locked memory.
     const std::uint64_t page = lockedAt_ & ~(static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) - 1);
@@ -80,7 +97,8 @@ AttributesQuery::AttributesQuery(pie::StepList& steps, pie::RemoteData& data)
     steps.add(pie::Op::StoreResult, pie::Subject::LockMemory, 0, lockedAt_).check = pie::ResultCheck::Any;
 }
 
-void AttributesQuery::store(pie::RemoteData& answers, TaskCoreEntry& core, MmEntry& mm) const {
+void AttributesQuery::store(pie::RemoteData& answers, std::size_t threads, std::optional<std::size_t> cpus,
+                            TaskCoreEntry& core, MmEntry& mm) const {
     core.has_child_subreaper = 1;
     core.child_subreaper = answers.local<std::uint32_t>(subreaperAt_) != 0;
     mm.has_dumpable = 1;
@@ -98,6 +116,11 @@ void AttributesQuery::store(pie::RemoteData& answers, TaskCoreEntry& core, MmEnt
     }
     if (answers.local<std::int64_t>(mergeMemoryAt_) > 0)
         mm.has_merge_memory = mm.merge_memory = 1;
+    const auto slots = answers.local<std::int64_t>(futexSlotsAt_);
+    if (slots >= 0 && isChosenFutexHash(static_cast<std::uint64_t>(slots), threads, cpus)) {
+        mm.has_futex_slots = 1;
+        mm.futex_slots = static_cast<std::uint32_t>(slots);
+    }
     mm.has_thp_disabled = 1;
     const auto noHugePages = answers.local<std::uint64_t>(noHugePagesAt_);
     mm.thp_disabled = noHugePages != 0;
@@ -155,6 +178,10 @@ void restoreAttributes(const TaskCoreEntry& core, const MmEntry& mm, pie::StepLi
     if (mm.has_deny_writable_exec != 0)
         steps.call(pie::Subject::ProtectMemory, mm.deny_writable_exec, SYS_prctl, kSetDenyWritableExec,
                    mm.deny_writable_exec, 0, 0, 0);
+    // Accepts any result: a kernel before 6.16 has one table for all processes, and a program works with any size.
+    if (mm.has_futex_slots != 0)
+        steps.call(pie::Subject::Other, mm.futex_slots, SYS_prctl, kFutexHash, kSetFutexSlots, mm.futex_slots, 0, 0)
+            .check = pie::ResultCheck::Any;
     const auto vmas = list(mm.vmas, mm.n_vmas);
     if (mm.has_lock_future != 0 && mm.lock_future != 0) {
         // Searches the mappings for MCL_ONFAULT, which isn't stored separately: mappings created after mlockall(2) show

@@ -17,7 +17,9 @@ namespace criu::task {
 class AttributesQuery {
 public:
     AttributesQuery(pie::StepList& steps, pie::RemoteData& data);
-    void store(pie::RemoteData& answers, TaskCoreEntry& core, MmEntry& mm) const;
+    /// `threads`: number of threads of the process. `cpus`: result of kernel::onlineCpus().
+    void store(pie::RemoteData& answers, std::size_t threads, std::optional<std::size_t> cpus, TaskCoreEntry& core,
+               MmEntry& mm) const;
 
 private:
     std::uint64_t subreaperAt_;
@@ -27,6 +29,7 @@ private:
     std::uint64_t membarrierAt_;
     std::uint64_t denyWritableExecAt_;
     std::uint64_t mergeMemoryAt_;
+    std::uint64_t futexSlotsAt_;
     std::uint64_t lockedAt_;
 };
 

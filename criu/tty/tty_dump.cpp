@@ -13,6 +13,7 @@
 #include <set>
 
 #include "criu/base/error.hpp"
+#include "criu/base/loss.hpp"
 #include "criu/files/open_fd.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/model/id_map.hpp"
@@ -102,8 +103,13 @@ void TtyDump::add(const files::OpenFd& file, Role role, FileEntry& entry, files:
     }
 
     Terminal& terminal = find(std::move(seen));
-    if (terminal.info == nullptr)
+    if (terminal.info == nullptr) {
         look(terminal, file, dump.ids(), dump.arena());
+        if (!terminal.hungUp && kernel::hasUnusualModes(file.copy.get()))
+            dump.log().loss(Loss::Terminals,
+                            "{}: the keyboard mode and the graphics mode of the virtual terminal aren't kept",
+                            file.describe());
+    }
     auto& out = *dump.arena().make<TtyFileEntry>();
     entry.tty = &out;
     out.id = entry.id;
@@ -273,7 +279,8 @@ void TtyDump::take(const Terminal& master, files::FileDump& dump) {
     if (slave == nullptr && !closed)
         return;  // no process, or only outside processes, have opened the slave
     if ((sys(::fcntl(fd, F_GETFL), "read the flags of {}", master.who) & O_ACCMODE) != O_RDWR) {
-        dump.log().warn("{} can't be read and written: what waits in it is lost on restore", master.who);
+        dump.log().loss(Loss::Terminals, "{} can't be read and written: what waits in it is lost on restore",
+                        master.who);
         return;
     }
     master.info->has_slave_closed = closed ? 1 : 0;

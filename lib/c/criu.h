@@ -311,6 +311,9 @@ void criu_set_display_stats(bool display_stats);
 void criu_set_log_to_stderr(bool log_to_stderr);
 /* Restores pipes to processes outside of the tree with a closed other end, unless criu_add_inherit_fd() gives them. */
 void criu_set_allow_loss(bool allow_loss);
+/* Makes a dump refuse to lose state of a program, except of the added kinds. */
+void criu_set_no_loss(bool no_loss);
+int criu_add_allow_loss(const char* kind);
 /* Makes a dump write checksums of its images. A restore compares them unless this is false. */
 void criu_set_checksum(bool checksum);
 /* Makes a dump write its images to the disk before it succeeds, or not. The default: before it ends the processes. */
@@ -371,6 +374,8 @@ void criu_local_set_leave_stopped(criu_opts* opts, bool leave_stopped);
 void criu_local_set_display_stats(criu_opts* opts, bool display_stats);
 void criu_local_set_log_to_stderr(criu_opts* opts, bool log_to_stderr);
 void criu_local_set_allow_loss(criu_opts* opts, bool allow_loss);
+void criu_local_set_no_loss(criu_opts* opts, bool no_loss);
+int criu_local_add_allow_loss(criu_opts* opts, const char* kind);
 void criu_local_set_checksum(criu_opts* opts, bool checksum);
 void criu_local_set_sync(criu_opts* opts, bool sync);
 void criu_local_set_background(criu_opts* opts, bool background);

@@ -52,6 +52,7 @@ static void set_flags(criu_opts* opts) {
     criu_local_set_display_stats(opts, true);
     criu_local_set_log_to_stderr(opts, true);
     criu_local_set_allow_loss(opts, true);
+    criu_local_set_no_loss(opts, true);
     criu_local_set_checksum(opts, true);
     criu_local_set_sync(opts, true);
     criu_local_set_background(opts, true);
@@ -107,6 +108,7 @@ static void set_texts(criu_opts* opts) {
     OK(criu_local_set_max_memory(opts, "2G"));
     OK(criu_local_set_untrusted(opts, "7-8"));
     OK(criu_local_set_signed_by(opts, "/signers"));
+    OK(criu_local_add_allow_loss(opts, "keys"));
     OK(criu_local_add_encrypt(opts, "age1"));
     OK(criu_local_add_inet_map(opts, "10.0.0.1=10.0.0.2"));
     OK(criu_local_set_tls_peer(opts, "peer"));

@@ -69,7 +69,8 @@ def dry_run_of_plain_program(case):
     for _ in range(2):
         says(dry(case, program.pid), f"Nothing prevents a dump of process {program.pid}")
     said = json.loads(dry(case, program.pid, "--json"))
-    require(said == {"command": "dump", "tree": program.pid, "possible": True, "refusals": [], "warnings": []}, f"{said}")
+    require(said == {"command": "dump", "tree": program.pid, "possible": True, "refusals": [],
+                     "losses": [], "warnings": []}, f"{said}")
     case.dump(program.pid)
     case.restore()
     before = sorted(os.listdir(case.images))
@@ -99,7 +100,8 @@ def dry_run_reports_all(case):
                             "unix[" + re.search(r"--external unix\[(\d+)", said).group(1) + "]", status=1))
     require(not parsed["possible"] and len(parsed["refusals"]) == 2, f"{parsed}")
     require(all("userfaultfd" in refusal["reason"] and "close it" in refusal["remedy"] for refusal in parsed["refusals"]), f"{parsed}")
-    require(len(parsed["warnings"]) == 1 and "weren't read" in parsed["warnings"][0], f"{parsed}")
+    require(len(parsed["losses"]) == 1 and "weren't read" in parsed["losses"][0]["reason"], f"{parsed}")
+    require(parsed["losses"][0]["kind"] == "events" and not parsed["losses"][0]["refused"], f"{parsed}")
     for _ in range(100):
         require(accepted.recv(4), "the connection is broken")
 

@@ -16,6 +16,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/json.hpp"
 #include "criu/base/log.hpp"
+#include "criu/base/loss.hpp"
 #include "criu/base/names.hpp"
 #include "criu/base/printable.hpp"
 #include "criu/base/refusals.hpp"
@@ -101,27 +102,45 @@ void examine(FrozenPhase& frozen, const GuardedFiles& guardedFiles) {
     refusals.attempt([&] { const CapturedPhase captured(*examined); });
 }
 
-std::string dryRunText(HostPid root, const std::vector<Refusal>& refusals, const std::vector<std::string>& warnings) {
+/// Report of a dry run.
+struct Findings {
+    HostPid root;
+    const std::vector<Refusal>& refusals;
+    std::vector<Log::KeptLoss> losses;
+    std::vector<std::string> warnings;
+};
+
+std::string dryRunText(const Findings& found) {
     std::string out;
     const auto to = std::back_inserter(out);
-    for (const Refusal& each : refusals)
+    for (const Refusal& each : found.refusals)
         fmt::format_to(to, "Refused: {}\n", printable(each.text()));
-    for (const std::string& warning : warnings)
+    for (const Log::KeptLoss& loss : found.losses)
+        if (!loss.refused)
+            fmt::format_to(to, "Warning: {} (loss: {})\n", loss.text, nameOf(loss.kind));
+    for (const std::string& warning : found.warnings)
         fmt::format_to(to, "Warning: {}\n", warning);
-    if (refusals.empty())
-        fmt::format_to(to, "Nothing prevents a dump of process {}, as far as criu can know before one.\n", root);
+    if (found.refusals.empty())
+        fmt::format_to(to, "Nothing prevents a dump of process {}, as far as criu can know before one.\n", found.root);
     else
-        fmt::format_to(to, "A dump of process {} would fail: {} of its parts can't be dumped.\n", root,
-                       refusals.size());
+        fmt::format_to(to, "A dump of process {} would fail: {} of its parts can't be dumped.\n", found.root,
+                       found.refusals.size());
     return out;
 }
 
-std::string dryRunJson(HostPid root, const std::vector<Refusal>& refusals, const std::vector<std::string>& warnings) {
+std::string dryRunJson(const Findings& found) {
     JsonWriter out;
-    out.beginObject().add("command", "dump").add("tree", std::int64_t{root.value}).add("possible", refusals.empty());
-    addList(out, "refusals", refusals);
+    out.beginObject().add("command", "dump").add("tree", std::int64_t{found.root.value});
+    out.add("possible", found.refusals.empty());
+    addList(out, "refusals", found.refusals);
+    out.beginList("losses");
+    for (const Log::KeptLoss& loss : found.losses) {
+        out.beginObject().add("kind", nameOf(loss.kind)).add("reason", loss.text).add("refused", loss.refused);
+        out.end();
+    }
+    out.end();
     out.beginList("warnings");
-    for (const std::string& warning : warnings)
+    for (const std::string& warning : found.warnings)
         out.add("", warning);
     return out.end().end().take();
 }
@@ -140,11 +159,13 @@ int dryRun(Run& run, Guardian& guardian) {
             return 0;
         });
     });
-    const std::vector<Refusal>& refusals = run.refusals.all();
-    const std::vector<std::string> warnings = run.log.keptWarnings();
-    const auto report = (run.options.json ? dryRunJson : dryRunText)(*run.options.tree, refusals, warnings);
+    const Findings found{*run.options.tree, run.refusals.all(), run.log.keptLosses(), run.log.keptWarnings()};
+    for (const Log::KeptLoss& loss : found.losses)
+        if (loss.refused)
+            run.refusals.add({loss.text, remedyOf(loss.kind)});
+    const std::string report = run.options.json ? dryRunJson(found) : dryRunText(found);
     ::dprintf(STDOUT_FILENO, "%s", report.c_str());
-    return refusals.empty() ? 0 : 1;
+    return found.refusals.empty() ? 0 : 1;
 }
 
 }  // namespace criu::engine

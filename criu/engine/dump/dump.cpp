@@ -43,6 +43,8 @@ int dump(Run& run) {
     requireDumpableRoot(*run.options.tree);
     if (!run.client.isOwner)
         requireClientsProcesses(run.client, runningTree(*run.options.tree));
+    if (run.options.noLoss)
+        run.log.refuseLosses(~run.options.allowedLosses);
     const GuardedRoot root(*run.options.tree);
     run.listeners.setRoot(*run.options.tree);
     if (run.options.dryRun) {

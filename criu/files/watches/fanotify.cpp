@@ -4,6 +4,7 @@
 #include <sys/fanotify.h>
 #include <sys/sysmacros.h>
 
+#include "criu/base/loss.hpp"
 #include "criu/files/file_dump.hpp"
 #include "criu/files/file_kind_dump.hpp"
 #include "criu/files/file_kind_restore.hpp"
@@ -124,7 +125,7 @@ public:
         out.evflags = info.eventFlags;
         pollfd pending{file.copy.get(), POLLIN, 0};
         if (sys(::poll(&pending, 1, 0), "poll {}", file.describe()) > 0)
-            dump.log().warn("{} has events that weren't read: they will be lost", file.describe());
+            dump.log().loss(Loss::Events, "{} has events that weren't read: they will be lost", file.describe());
         dumped_.push_back({&out, std::move(info.marks), file.describe()});
     }
 

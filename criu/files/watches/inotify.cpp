@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "criu/base/loss.hpp"
 #include "criu/files/file_dump.hpp"
 #include "criu/files/file_kind_dump.hpp"
 #include "criu/files/file_kind_restore.hpp"
@@ -101,7 +102,7 @@ public:
         out.fown = dump.owner(file);
         pollfd pending{file.copy.get(), POLLIN, 0};
         if (sys(::poll(&pending, 1, 0), "poll {}", file.describe()) > 0)
-            dump.log().warn("{} has events that weren't read: they will be lost", file.describe());
+            dump.log().loss(Loss::Events, "{} has events that weren't read: they will be lost", file.describe());
         dumped_.push_back({&out, kernel::parseInotify(file.info.text), file.describe()});
     }
 

@@ -5,6 +5,8 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "criu/base/error.hpp"
@@ -48,6 +50,26 @@ std::vector<Neighbour> readNeighbours() {
     if (code != 0)
         failWith(code, "list neighbours");
     return neighbours;
+}
+
+std::vector<std::uint32_t> readStaticForwarding() {
+    std::vector<std::uint32_t> ports;
+    ndmsg request{};
+    request.ndm_family = AF_BRIDGE;
+    NetlinkMessage message(RTM_GETNEIGH, NLM_F_REQUEST | NLM_F_DUMP, request);
+    const int code = NetlinkSocket(NETLINK_ROUTE).request(message, [&](const nlmsghdr& header, auto payload) {
+        ndmsg fixed{};
+        if (header.nlmsg_type != RTM_NEWNEIGH || payload.size() < sizeof(fixed))
+            return;
+        std::memcpy(&fixed, payload.data(), sizeof(fixed));
+        // A static entry has NUD_NOARP, an address of a port itself NUD_PERMANENT (fdb_to_nud(), Linux 6.18).
+        if (fixed.ndm_state == NUD_NOARP)
+            ports.push_back(static_cast<std::uint32_t>(fixed.ndm_ifindex));
+    });
+    // Without CONFIG_BRIDGE and other users of forwarding tables, the list is empty or the family isn't known.
+    if (code != 0 && code != EOPNOTSUPP && code != EAFNOSUPPORT)
+        failWith(code, "list forwarding tables");
+    return ports;
 }
 
 void addNeighbour(const Neighbour& neighbour) {

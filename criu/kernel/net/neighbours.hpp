@@ -24,6 +24,9 @@ struct Neighbour {
 std::optional<Neighbour> parseNeighbour(std::span<const std::byte> answer);
 
 std::vector<Neighbour> readNeighbours();
+/// Lists the ports of bridges that have static entries in the forwarding table of their bridge (bridge(8)), once for
+/// each entry. The kernel learns all other entries again.
+std::vector<std::uint32_t> readStaticForwarding();
 void addNeighbour(const Neighbour& neighbour);
 
 }  // namespace criu::kernel

@@ -12,6 +12,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
+#include "criu/base/loss.hpp"
 #include "criu/kernel/device_number.hpp"
 #include "criu/kernel/namespace_visit.hpp"
 #include "criu/namespaces/mount/seen_mounts.hpp"
@@ -139,7 +140,8 @@ void MountOrigins::takeOutCovered(SeenMountSpace& space, const MountTree& outsid
         log_.info("Mount namespace {}: {} mounts that are covered outside, too, aren't dumped", space.number,
                   out.size());
     else  // the tree could unmount the covering mounts, and would then miss the removed ones
-        log_.warn(
+        log_.loss(
+            Loss::Mounts,
             "{} mounts of mount namespace {} are covered, as they are outside, and aren't dumped: {} is one. After a "
             "restore they aren't there when what covers them is taken off",
             out.size(), space.number, names.at(*out.begin()));

@@ -12,6 +12,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
+#include "criu/base/loss.hpp"
 #include "criu/files/tree_root.hpp"
 #include "criu/kernel/mount_calls.hpp"
 #include "criu/kernel/namespace_visit.hpp"
@@ -39,8 +40,8 @@ void warnOfOthers(const kernel::MountTable& copy, Log& log) {
         outside.insert(placeOf(mount));
     for (const kernel::MountInfo& mount : copy.all())
         if (!outside.contains(placeOf(mount)) && !(mount.fsType == "proc" && mount.mountPoint == "/proc"))
-            log.warn("The mount {} ({}) of the tree isn't among those of criu, and isn't dumped", mount.mountPoint,
-                     mount.fsType);
+            log.loss(Loss::Mounts, "The mount {} ({}) of the tree isn't among those of criu, and isn't dumped",
+                     mount.mountPoint, mount.fsType);
 }
 
 /// Returns the root directory of a tree that is in a copy of criu's mount namespace. restore --new-pidns has created

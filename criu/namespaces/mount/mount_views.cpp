@@ -18,6 +18,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
+#include "criu/base/loss.hpp"
 #include "criu/base/names.hpp"
 #include "criu/kernel/device_number.hpp"
 #include "criu/kernel/mount_calls.hpp"
@@ -76,7 +77,7 @@ struct ProcSystem {
 void warnOfOther(const ProcSystem& system, Log& log) {
     constexpr std::string_view kNotTheTrees = "shows a pid namespace that is none of the tree's";
     constexpr std::string_view kUnknown = "may show a pid namespace that is none of the tree's";
-    log.warn("{} {}; after a restore it will show that of the tree's root", system.seen->describe(),
+    log.loss(Loss::Mounts, "{} {}; after a restore it will show that of the tree's root", system.seen->describe(),
              system.root ? kNotTheTrees : kUnknown);
 }
 
@@ -211,10 +212,10 @@ std::map<std::uint32_t, HostPid> findSysfsNetworks(const SeenMounts& mounts, con
     }
     for (const auto& [device, seen] : systems)
         if (seen != nullptr && !known.contains(device))
-            log.warn(
-                "{} shows a network namespace that is none of the tree's; after a restore it will show that of "
-                "the tree's root",
-                seen->describe());
+            log.loss(Loss::Mounts,
+                     "{} shows a network namespace that is none of the tree's; after a restore it will show that of "
+                     "the tree's root",
+                     seen->describe());
     return networks;
 }
 

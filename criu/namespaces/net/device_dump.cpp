@@ -2,6 +2,7 @@
 #include "criu/namespaces/net/device_dump.hpp"
 
 #include <linux/if_link.h>
+#include <linux/pkt_sched.h>
 #include <net/if.h>
 #include <net/if_arp.h>
 
@@ -9,10 +10,14 @@
 #include <array>
 #include <cstring>
 #include <iterator>
+#include <map>
 #include <utility>
 
 #include "criu/base/error.hpp"
+#include "criu/base/loss.hpp"
 #include "criu/image/text_rules.hpp"
+#include "criu/kernel/net/neighbours.hpp"
+#include "criu/kernel/net/queueing.hpp"
 #include "criu/namespaces/net/device_options.hpp"
 #include "criu/namespaces/net/network_settings.hpp"
 
@@ -91,9 +96,31 @@ NdType DeviceDump::typeOf(const NetworkLink& link) const {
 
 void DeviceDump::warnOfLosses(const NetworkLink& link) const {
     if (!isOneOf(kUsualQueueing, link.queueing))
-        log_.warn("Device {} has the queueing discipline {}, which isn't kept", link.name, link.queueing);
+        log_.loss(Loss::Queueing, "Device {} has the queueing discipline {}, which isn't kept", link.name,
+                  link.queueing);
     if (link.kind == "bridge" && numberIn<std::uint8_t>(link, IFLA_BR_VLAN_FILTERING).value_or(0) != 0)
-        log_.warn("Bridge {} filters by VLAN; the VLANs of its ports aren't kept", link.name);
+        log_.loss(Loss::BridgeVlans, "Bridge {} filters by VLAN; the VLANs of its ports aren't kept", link.name);
+}
+
+const DeviceDump::Device* DeviceDump::find(std::uint32_t index) const {
+    const auto found = std::find_if(devices_.begin(), devices_.end(),
+                                    [&](const Device& device) { return device.link.index == index; });
+    return found == devices_.end() ? nullptr : &*found;
+}
+
+void DeviceDump::warnOfTables() const {
+    for (const kernel::Queueing& queueing : kernel::readQueueing())
+        if (const Device* const device = find(queueing.device);
+            device != nullptr && queueing.parent != TC_H_ROOT && !isOneOf(kUsualQueueing, queueing.kind))
+            log_.loss(Loss::Queueing, "Device {} has the queueing discipline {} below its root, which isn't kept",
+                      device->link.name, queueing.kind);
+    std::map<std::uint32_t, std::size_t> entries;
+    for (const std::uint32_t port : kernel::readStaticForwarding())
+        ++entries[port];
+    for (const auto& [port, count] : entries)
+        if (const Device* const device = find(port); device != nullptr)
+            log_.loss(Loss::Forwarding, "The forwarding table of a bridge has {} static {} for port {}, which {} kept",
+                      count, count == 1 ? "entry" : "entries", device->link.name, count == 1 ? "isn't" : "aren't");
 }
 
 void DeviceDump::check() {
@@ -112,6 +139,7 @@ void DeviceDump::check() {
             fail("device {} is a port of device {}, which can't be dumped", device.link.name, *master);
         warnOfLosses(device.link);
     }
+    warnOfTables();
 }
 
 std::vector<NetDeviceEntry*> DeviceDump::entries(const TunDevices& tunDevices,

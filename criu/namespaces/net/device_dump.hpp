@@ -42,6 +42,9 @@ private:
 
     [[nodiscard]] NdType typeOf(const kernel::NetworkLink& link) const;
     void warnOfLosses(const kernel::NetworkLink& link) const;
+    /// Warns of queueing disciplines below the root and of static forwarding entries, which links don't show.
+    void warnOfTables() const;
+    [[nodiscard]] const Device* find(std::uint32_t index) const;
 
     std::uint32_t number_;
     const ExternalLinks& external_;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "criu/base/error.hpp"
+#include "criu/base/loss.hpp"
 #include "criu/files/open_fd.hpp"
 #include "criu/kernel/namespace_visit.hpp"
 #include "criu/kernel/net/network_ids.hpp"
@@ -149,7 +150,8 @@ void NetworksDump::requireNoExternalSharing(std::uint64_t inode) const {
         return;
     const std::string text = fmt::format("its network namespace {}", *holder);
     if (options_.finalState == model::FinalState::Running) {
-        log_.warn("A restore creates a separate namespace, which external processes aren't in: {}", text);
+        log_.loss(Loss::Sharing, "A restore creates a separate namespace, which external processes aren't in: {}",
+                  text);
         return;
     }
     Error error(0, fmt::format("{}: it would be restored in another one, apart from that", text));

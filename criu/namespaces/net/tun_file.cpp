@@ -10,6 +10,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
+#include "criu/base/loss.hpp"
 #include "criu/files/file_dump.hpp"
 #include "criu/files/file_kind_dump.hpp"
 #include "criu/files/file_kind_restore.hpp"
@@ -109,7 +110,7 @@ public:
             pollfd ask{file.copy.get(), POLLIN, 0};
             sys(::poll(&ask, 1, 0), "poll a tun device");
             if ((ask.revents & POLLIN) != 0)
-                dump.log().warn("Packets that wait in {} are dropped", file.describe());
+                dump.log().loss(Loss::Packets, "Packets that wait in {} are dropped", file.describe());
         }
         // Stores the path in a separate entry with the same id.
         auto& pathEntry = *arena.make<FileEntry>();

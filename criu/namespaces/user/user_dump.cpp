@@ -17,6 +17,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/ids.hpp"
 #include "criu/base/log.hpp"
+#include "criu/base/loss.hpp"
 #include "criu/kernel/namespace_visit.hpp"
 #include "criu/kernel/proc/proc_ns.hpp"
 #include "criu/kernel/proc/procdir.hpp"
@@ -247,7 +248,8 @@ private:
     /// process of the dumped tree had them.
     void noteAbove(const SeenProcess& process, kernel::NamespaceKind other) const {
         if (ownPids_)
-            inputs().log.warn(
+            inputs().log.loss(
+                Loss::Owners,
                 "The {} namespace of {} belongs to a user namespace above that of the tree; a restore makes one that "
                 "belongs to the latter, whose root may change it",
                 kernel::namespaceName(other), process.describe());
@@ -261,7 +263,8 @@ private:
                 "restore",
                 name, process.describe());
         if (!isMadeByOwner(other)) {
-            inputs().log.warn(
+            inputs().log.loss(
+                Loss::Owners,
                 "The {} namespace of {} belongs to a user namespace other than that of the tree; a restore makes one "
                 "that belongs to the latter",
                 name, process.describe());

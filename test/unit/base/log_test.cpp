@@ -4,10 +4,13 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "criu/base/error.hpp"
+#include "criu/base/loss.hpp"
 #include "image_fixture.hpp"
 
 using criu::Log;
 using criu::LogLevel;
+using criu::Loss;
 
 namespace {
 
@@ -53,4 +56,33 @@ TEST_CASE("what a client is told of the first error is one line, too", "[log]") 
     Log log;
     (void)logged("bad\n\x1b[31mname", log);
     CHECK(log.cause().text == "bad\\x0a\\x1b[31mname");
+}
+
+TEST_CASE("a loss is a warning with its kind, or an error with its remedies", "[log]") {
+    const criu::test::TemporaryDir place;
+    Log log;
+    log.open(place.path() + "/log");
+    const auto lose = [&log] { log.loss(Loss::Keys, "keys of {}", 7); };
+    lose();
+    CHECK(criu::test::contentOf(place.path() + "/log").ends_with("keys of 7 (loss: keys)\n"));
+    criu::LossSet refused;
+    log.refuseLosses(refused.set().reset(static_cast<std::size_t>(Loss::Keys)));
+    CHECK_NOTHROW(lose());
+    log.refuseLosses(refused.set());
+    CHECK_THROWS_WITH(lose(), "keys of 7 (allow this loss with --allow-loss=keys, or dump without --no-loss)");
+}
+
+TEST_CASE("a dry run keeps each loss once, and refuses none", "[log]") {
+    Log log;
+    log.keepWarnings();
+    log.refuseLosses(criu::LossSet().set(static_cast<std::size_t>(Loss::Keys)));
+    for (const int thread : {7, 7, 8})
+        log.loss(Loss::Keys, "keys of {}", thread);
+    log.loss(Loss::Datagrams, "a datagram\n");
+    const auto losses = log.keptLosses();
+    REQUIRE(losses.size() == 3);
+    CHECK((losses[0].text == "keys of 7" && losses[0].kind == Loss::Keys && losses[0].refused));
+    CHECK((losses[1].text == "keys of 8" && losses[1].refused));
+    CHECK((losses[2].text == "a datagram\\x0a" && losses[2].kind == Loss::Datagrams && !losses[2].refused));
+    CHECK(log.keptWarnings().empty());
 }

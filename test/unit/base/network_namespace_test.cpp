@@ -4,6 +4,7 @@
 #include <linux/neighbour.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netlink.h>
+#include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
@@ -15,6 +16,7 @@
 #include "criu/kernel/net/conntrack.hpp"
 #include "criu/kernel/net/neighbours.hpp"
 #include "criu/kernel/net/netlink.hpp"
+#include "criu/kernel/net/queueing.hpp"
 #include "criu/kernel/net/rtnl_links.hpp"
 #include "criu/namespaces/net/device_options.hpp"
 #include "criu/namespaces/net/device_restore.hpp"
@@ -253,6 +255,18 @@ TEST_CASE("neighbours that were entered for good, and others") {
     CHECK_FALSE(described(NUD_PERMANENT, AF_BRIDGE));
     const std::byte few[3] = {};
     CHECK_THROWS_AS(kernel::parseNeighbour(few), Error);
+}
+
+TEST_CASE("queueing disciplines of tc") {
+    tcmsg fixed{};
+    fixed.tcm_ifindex = 5;
+    fixed.tcm_parent = TC_H_INGRESS;
+    kernel::NetlinkMessage message(RTM_NEWQDISC, 0, fixed);
+    message.attribute(TCA_KIND, std::string_view("clsact\0", 7));
+    const kernel::Queueing queueing = kernel::parseQueueing(message.bytes().subspan(sizeof(nlmsghdr)));
+    CHECK((queueing.device == 5 && queueing.parent == TC_H_INGRESS && queueing.kind == "clsact"));
+    const std::byte few[3] = {};
+    CHECK_THROWS_AS(kernel::parseQueueing(few), Error);
 }
 
 TEST_CASE("further namespaces have numbers that no other has") {

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "criu/base/loss.hpp"
 #include "criu/model/page_codec.hpp"
 #include "criu/options/invocation.hpp"
 #include "plugins/cuda/options.hpp"
@@ -332,6 +333,22 @@ TEST_CASE("commands and words") {
     CHECK_THROWS_WITH(validated({"restore", "--exec-cmd"}), Contains("behind --"));
     CHECK_THROWS_WITH(validated({"restore", "-d", "--exec-cmd", "--", "prog"}), Contains("exclude each other"));
     CHECK_THROWS_WITH(validated({"dump", "-t5", "--exec-cmd", "--", "prog"}), Contains("restore only"));
+}
+
+TEST_CASE("--allow-loss has two meanings") {
+    const auto bit = [](Loss kind) { return LossSet().set(static_cast<std::size_t>(kind)); };
+    const model::Options bare = optionsOf({"--allow-loss"});
+    CHECK((bare.allowLoss && bare.allowedLosses.none()));
+    const model::Options kinds = optionsOf({"--allow-loss=keys", "--allow-loss=mounts"});
+    CHECK((!kinds.allowLoss && kinds.allowedLosses == (bit(Loss::Keys) | bit(Loss::Mounts))));
+    CHECK(optionsOf({"--allow-loss=all"}).allowedLosses.all());
+    CHECK(optionsOf({"--allow-loss=all", "--no-allow-loss", "--allow-loss=keys"}).allowedLosses == bit(Loss::Keys));
+    CHECK_FALSE(optionsOf({"--allow-loss", "--no-allow-loss"}).allowLoss);
+    CHECK_THROWS_WITH(optionsOf({"--allow-loss=key"}),
+                      Contains("unknown kind of loss 'key', use one of: all, datagrams, packets"));
+    CHECK(optionsOf({"--no-loss"}).noLoss);
+    for (const char* const command : {"restore", "pre-dump"})
+        CHECK_THROWS_WITH(validated({command, "-t", "5", "--no-loss"}), Contains("--no-loss is for dump, not for "));
 }
 
 TEST_CASE("--untrusted takes a range of ids without 0") {

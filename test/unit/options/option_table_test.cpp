@@ -136,6 +136,7 @@ constexpr std::string_view kOwn[] = {
     "max-memory",
     "max-processes",
     "new-pidns",
+    "no-loss",
     "pages-files",
     "sign",
     "signed-by",
@@ -187,9 +188,9 @@ TEST_CASE("names and letters are unique, and arguments have a placeholder exactl
         if (row.letter != 0)
             CHECK(letters.insert(row.letter).second);
         CHECK((row.argument == Argument::None) == row.placeholder.empty());
-        // A no-form takes no argument, so only flags have one.
+        // A no-form takes no argument, so only options that also work without one have it.
         if (row.noForm == NoForm::Present)
-            CHECK(row.argument == Argument::None);
+            CHECK((row.argument == Argument::None || row.argument == Argument::Optional));
         if (row.support != Support::Removed)
             CHECK_FALSE(row.help.empty());
     }

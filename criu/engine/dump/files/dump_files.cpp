@@ -37,8 +37,8 @@ namespace criu::engine {
 struct FileCollector::Impl {
     explicit Impl(const Inputs& inputs)
         : sharedTables(inputs.tree.livingPids(), kernel::KcmpType::Files),
-          kinds(inputs.segments, inputs.devices, inputs.tree, inputs.namespaces.nsContext(),
-                inputs.options.ghostLimit) {}
+          kinds(inputs.segments, inputs.devices, inputs.tree, inputs.namespaces.nsContext(), inputs.options.ghostLimit,
+                inputs.log) {}
 
     kernel::Sharing sharedTables;
     FileKindsDump kinds;

@@ -24,10 +24,10 @@ namespace criu::engine {
 
 /// Private members of FileKindsDump; separate, so that the header doesn't include their types.
 struct FileKindsDump::Impl {
-    Impl(device::DumpDevices& devices, FrozenTree& tree, std::uint64_t ghostLimit)
+    Impl(device::DumpDevices& devices, FrozenTree& tree, std::uint64_t ghostLimit, Log& log)
         : externalSockets(makeExternalSocketDump(devices)),
           paths(ghostLimit),
-          sessions(sessionsOf(tree)),
+          sessions(sessionsOf(tree, log)),
           rings(makeRingOwners(tree)) {}
 
     std::unique_ptr<sockets::ExternalSocketDump> externalSockets;
@@ -38,8 +38,8 @@ struct FileKindsDump::Impl {
 };
 
 FileKindsDump::FileKindsDump(memory::SegmentsDump& segments, device::DumpDevices& devices, FrozenTree& tree,
-                             const namespaces::DumpNsContext& around, std::uint64_t ghostLimit)
-    : networks_(*around.networks), impl_(std::make_unique<Impl>(devices, tree, ghostLimit)) {
+                             const namespaces::DumpNsContext& around, std::uint64_t ghostLimit, Log& log)
+    : networks_(*around.networks), impl_(std::make_unique<Impl>(devices, tree, ghostLimit, log)) {
     const FileDumpResources with{impl_->paths,           segments, networks_.rootLock(), *impl_->externalSockets,
                                  networks_.tunDevices(), devices,  impl_->sessions,      around.posixQueues,
                                  *impl_->rings};

@@ -48,7 +48,7 @@ public:
 
     /// All arguments must outlive this object. `ghostLimit`: maximum size of a ghost file in bytes.
     FileKindsDump(memory::SegmentsDump& segments, device::DumpDevices& devices, FrozenTree& tree,
-                  const namespaces::DumpNsContext& around, std::uint64_t ghostLimit);
+                  const namespaces::DumpNsContext& around, std::uint64_t ghostLimit, Log& log);
     ~FileKindsDump();
     FileKindsDump(const FileKindsDump&) = delete;
     FileKindsDump& operator=(const FileKindsDump&) = delete;

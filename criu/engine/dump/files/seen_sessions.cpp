@@ -4,12 +4,21 @@
 #include <algorithm>
 #include <set>
 
+#include "criu/base/loss.hpp"
 #include "criu/engine/dump/frozen_tree.hpp"
 #include "criu/kernel/device_number.hpp"
 
 namespace criu::engine {
+namespace {
 
-std::vector<tty::SeenSession> sessionsOf(FrozenTree& tree) {
+bool hasTerminal(const std::vector<tty::SeenSession>& sessions, TreePid sid) {
+    return std::any_of(sessions.begin(), sessions.end(),
+                       [&](const tty::SeenSession& session) { return session.sid == sid && session.terminal != 0; });
+}
+
+}  // namespace
+
+std::vector<tty::SeenSession> sessionsOf(FrozenTree& tree, Log& log) {
     std::set<TreePid> processes;
     for (const auto& task : tree.tasks())
         processes.insert(task->treePid());
@@ -30,6 +39,10 @@ std::vector<tty::SeenSession> sessionsOf(FrozenTree& tree) {
             found->foreground = tree.pids().inside(HostPid(stat.ttyPgrp));
         }
     }
+    for (const auto& task : tree.tasks())
+        if (task->alive() && task->stat.ttyNumber == 0 && hasTerminal(sessions, task->session()))
+            log.loss(Loss::Terminals, "{} has no controlling terminal, but gets that of its session by a restore",
+                     task->describe());
     return sessions;
 }
 

@@ -115,7 +115,7 @@ void addProcess(const FrozenTask& task, ThreadQueries& questions, pie::RemoteDat
     process.comm = arena.string(task.status.name);
     questions.process->actions.store(answers, process, arena);
     questions.process->timers.store(answers, process, arena);
-    questions.process->attributes.store(answers, process, mm);
+    questions.process->attributes.store(answers, task.process->threads().size(), context.onlineCpus, process, mm);
     questions.process->localTable.refuse(answers);
     task::storeLimits(kernel::readLimits(task.dir, buffer), process, arena);
     process.signals_s =

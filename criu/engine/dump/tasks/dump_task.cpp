@@ -13,6 +13,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
+#include "criu/base/loss.hpp"
 #include "criu/base/thread_pool.hpp"
 #include "criu/cgroup/cgroup_dump.hpp"
 #include "criu/engine/dump/tasks/core_entry.hpp"
@@ -142,12 +143,13 @@ private:
         const HostPid tid(asked.thread.tracee.tid());
         asked.rings.refuse(data, tid);
         if (const std::string_view keys = asked.keyrings.found(data); !keys.empty())
-            context_.log.warn("Thread {} of {} has keys of its {} (keyrings(7)), which aren't kept", tid,
+            context_.log.loss(Loss::Keys, "Thread {} of {} has keys of its {} (keyrings(7)), which aren't kept", tid,
                               task_.describe(), keys);
         if (!asked.process)
             return;
         for (const std::int32_t timer : asked.process->timers.ofUnknownThreads())
-            context_.log.warn(
+            context_.log.loss(
+                Loss::ThreadTimers,
                 "POSIX timer {} of {} counts the processor time of the thread that has made it, which the kernel "
                 "doesn't tell: after a restore it counts that of the main thread",
                 timer, task_.describe());

@@ -15,6 +15,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
+#include "criu/base/loss.hpp"
 #include "criu/engine/dump/frozen_tree.hpp"
 #include "criu/engine/dump/tasks/zombie.hpp"
 #include "criu/kernel/landlock.hpp"
@@ -146,8 +147,8 @@ void LandlockCheck::Part::requireOutsideDomain(FrozenTask& task, compel::Tracee&
         why = fmt::format("it may not look into process {} of its user: {}", number,
                           std::strerror(static_cast<int>(-result)));
     }
-    log_.warn("{}: whether thread {} is in a Landlock domain, which would be lost, can't be known: {}", task.describe(),
-              thread.tid(), why);
+    log_.loss(Loss::Landlock, "{}: whether thread {} is in a Landlock domain, which would be lost, can't be known: {}",
+              task.describe(), thread.tid(), why);
 }
 
 LandlockCheck::LandlockCheck(Log& log) : part_(kernel::hasLandlock() ? std::make_unique<Part>(log) : nullptr) {}

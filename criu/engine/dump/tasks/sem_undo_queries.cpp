@@ -13,6 +13,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
+#include "criu/base/loss.hpp"
 #include "criu/engine/dump/frozen_tree.hpp"
 #include "criu/kernel/proc/sharing.hpp"
 #include "criu/model/thread_plan.hpp"
@@ -123,7 +124,8 @@ void SemUndoQueries::queryOthers(const FrozenTask& task, compel::Tracee& thread,
             "(unshare --ipc)");
         throw error;
     }
-    log_.warn(
+    log_.loss(
+        Loss::Semaphores,
         "Semaphore set {} changes all the time, so {} can't be asked whether it holds a semaphore of it, which isn't "
         "kept",
         set, task.describe());

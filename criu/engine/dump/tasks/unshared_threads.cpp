@@ -10,6 +10,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
+#include "criu/base/loss.hpp"
 #include "criu/engine/dump/frozen_tree.hpp"
 #include "criu/kernel/proc/sharing.hpp"
 #include "criu/model/options.hpp"
@@ -116,7 +117,8 @@ std::vector<HostPid> findUnsharedThreads(FrozenTree& tree, const model::Options&
         (void)model::planThreads(task->objects);
     }
     if (const auto pair = kernel::Sharing(std::move(prioritized), KcmpType::Io).anyPair())
-        log.warn(
+        log.loss(
+            Loss::IoContext,
             "Threads {} and {} share an I/O context (CLONE_IO), which isn't kept: each has its own after a restore, "
             "with the same priority",
             pair->first, pair->second);
