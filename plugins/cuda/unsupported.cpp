@@ -226,6 +226,7 @@ std::vector<Unsupported> sharedGpuMemory(std::span<const HostPid> processes) {
     std::vector<std::vector<Descriptor>> devices;
     for (const HostPid pid : processes) {
         std::vector<Descriptor>& mine = devices.emplace_back(openFiles(pid, kUvmDevice));
+        std::erase_if(mine, [](const Descriptor& each) { return each.link != kUvmDevice; });  // nvidia-uvm-tools
         for (std::size_t other = 0; other + 1 < devices.size(); ++other)
             if (haveSameFile(processes[other], devices[other], pid, mine))
                 found.push_back(
