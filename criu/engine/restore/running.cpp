@@ -94,7 +94,10 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
     // Opens the network after the last step that may fail. Earlier, a peer could get packets of a tree that criu then
     // kills.
     openNetwork(born);
-    orWarn(planned.log(), [&] { planned.run.listeners.notify(Stage::PreResume); });
+    if (planned.options().holdTimeout)
+        planned.run.listeners.require(Stage::PreResume);
+    else
+        orWarn(planned.log(), [&] { planned.run.listeners.notify(Stage::PreResume); });
 
     // The steps below only log errors, because criu can't revert processes that run.
     planned.devices.finish();
