@@ -106,9 +106,9 @@ public:
 
     /// Sets the properties of the cgroups. All processes must exist.
     void setProperties();
-    /// Freezes the cgroups that were frozen when the tree was dumped, and those that create() has thawed. Skips cgroups
-    /// that contain criu. Afterwards, criu can't execute system calls in the processes. If it throws Error, it has
-    /// thawed the cgroups that create() hasn't.
+    /// Freezes the cgroups that were frozen when the tree was dumped or before create(). Skips cgroups that contain
+    /// criu. Afterwards, criu can't execute system calls in the processes. If it throws Error, it has thawed the
+    /// cgroups that create() hasn't.
     [[nodiscard]] FrozenGroups freeze();
 
     /// Keeps the created cgroups, because the restore has succeeded.

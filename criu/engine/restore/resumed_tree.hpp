@@ -29,7 +29,7 @@ public:
     /// an error in criu can't give a process more privileges than it had.
     void requireRights(const RestoreRun& run, const PidMap& pids) const;
 
-    /// Executes the last system calls in the processes, and group-stops those that were stopped at the dump; with
+    /// Executes the last system calls in the processes. Group-stops the processes that were stopped at the dump; with
     /// `stopAll`, every process. The kernel executes no system call in a frozen cgroup, so call it before the freeze.
     void prepareResume(const RestoreRun& run, bool stopAll);
     /// Resumes all processes, except group-stopped ones. Call prepareResume() before.
