@@ -152,7 +152,11 @@ struct CgroupRestore::Made {
 };
 
 CgroupRestore::CgroupRestore(const model::Options& options, Log& log, const ImageDir& images, std::uint32_t ownSet)
-    : options_(options), log_(log), ownSet_(ownSet), hierarchies_(std::make_unique<Hierarchies>(options.cgroupYard)) {
+    : options_(options),
+      log_(log),
+      ownSet_(ownSet),
+      hierarchies_(std::make_unique<Hierarchies>(options.cgroupYard)),
+      thawed_(log) {
     if (options.cgroupMode == CgroupMode::Ignore)
         return;
     auto reader = images.openRead(ImageKind::Cgroup);
@@ -381,10 +385,20 @@ void CgroupRestore::create(kernel::FdStore& store) {
             const bool same = std::any_of(own.begin(), own.end(), [&](const Member& here) {
                 return here.controllers == member.controllers && here.path == member.path;
             });
-            if (!same)
+            if (!same) {
                 hierarchies_->root(member.controllers);
+                thaw(member);
+            }
         }
     hierarchies_->inherit(store);
+}
+
+void CgroupRestore::thaw(const Member& member) {
+    const int root = hierarchies_->root(member.controllers);
+    if (member.controllers.empty())
+        thawed_.thaw(root, member.path);
+    else if ((',' + member.controllers + ',').find(",freezer,") != std::string::npos)
+        requireThawed(openGroup(root, member.path).get(), label(member.controllers, member.path));
 }
 
 void CgroupRestore::openCgroupProcs(kernel::FdStore& store) {
@@ -541,6 +555,7 @@ FrozenGroups CgroupRestore::freeze() {
                 freeze(*group, *property, frozen);
             }
     }
+    thawed_.freeze();
     return frozen;
 }
 

@@ -15,6 +15,7 @@
 
 #include "criu/base/ids.hpp"
 #include "criu/base/unique_fd.hpp"
+#include "criu/cgroup/thawed_groups.hpp"
 #include "criu/image/record.hpp"
 #include "images/cgroup.fwd.hpp"
 #include "images/core.fwd.hpp"
@@ -80,7 +81,9 @@ public:
     /// by cgroup set.
     void requireRoomForTasks(const std::map<std::uint32_t, std::size_t>& counts);
 
-    /// Creates missing cgroups as --manage-cgroups allows. Restored processes inherit the descriptors in `store`.
+    /// Creates missing cgroups as --manage-cgroups allows, and thaws empty cgroups of version 2 that processes will
+    /// enter. Restored processes inherit the descriptors in `store`. Throws Error if other processes are in a frozen
+    /// cgroup.
     void create(kernel::FdStore& store);
 
     /// Opens cgroup.procs of all cgroups; create() must have been called. A restored process that may not open such a
@@ -103,8 +106,9 @@ public:
 
     /// Sets the properties of the cgroups. All processes must exist.
     void setProperties();
-    /// Freezes the cgroups that were frozen when the tree was dumped. It is the last step of a restore. Skips cgroups
-    /// that contain criu. If it throws Error, it has thawed all cgroups.
+    /// Freezes the cgroups that were frozen when the tree was dumped or before create(). Skips cgroups that contain
+    /// criu. Afterwards, criu can't execute system calls in the processes. If it throws Error, it has thawed the
+    /// cgroups that create() hasn't.
     [[nodiscard]] FrozenGroups freeze();
 
     /// Keeps the created cgroups, because the restore has succeeded.
@@ -137,6 +141,7 @@ private:
     [[nodiscard]] bool mayMake() const noexcept;
     [[nodiscard]] bool setsProperties(const Group& group) const noexcept;
     void make(Group& group);
+    void thaw(const Member& member);
     void makeDirectory(const Group& group, const std::string& path);
     void freeze(const Group& group, const CgroupPropEntry& property, FrozenGroups& frozen);
     [[nodiscard]] const std::vector<Member>& membersOf(std::uint32_t set) const;
@@ -150,6 +155,7 @@ private:
     std::map<std::uint32_t, std::vector<Member>> sets_;
     std::vector<Group> groups_;  ///< parents before children
     std::vector<Made> made_;
+    ThawedGroups thawed_;
     /// Descriptors of cgroup.procs, by controllers and path.
     std::map<std::pair<std::string, std::string>, UniqueFd> cgroupProcs_;
 };

@@ -15,15 +15,18 @@
 namespace criu::device {
 
 DumpDevices::DumpDevices(const model::Options& options, Log& log, const ImageDir& images, memory::PageSinks& pages,
-                         StopRequest& stop)
-    : watch_(std::make_unique<memory::ReadWatch>()),
-      context_{options, log, images, inventory_, stop, *watch_, &pages} {}
+                         StopRequest& stop, Refusals& refusals)
+    : watch_(std::make_unique<memory::ReadWatch>()), context_{options, log, images, inventory_, stop, *watch_, &pages} {
+    context_.refusals = &refusals;
+}
 
 // Delegates to another constructor: after it, the destructor runs even if a later subsystem throws, and reverts the
 // started dumps.
 DumpDevices::DumpDevices(const Subsystems& subsystems, const model::Options& options, Log& log, const ImageDir& images,
-                         memory::PageSinks& pages, StopRequest& stop)
-    : DumpDevices(options, log, images, pages, stop) {
+                         memory::PageSinks& pages, StopRequest& stop, Refusals& refusals)
+    : DumpDevices(options, log, images, pages, stop, refusals) {
+    context_.pluginsDumpFiles = std::any_of(subsystems.begin(), subsystems.end(),
+                                            [](const auto& subsystem) { return subsystem->dumpsFiles(); });
     for (const auto& subsystem : subsystems)
         parts_.push_back({subsystem.get(), subsystem->startDump(context_)});
 }

@@ -13,7 +13,7 @@ class DumpDevices {
 public:
     /// `pages` are the sinks for device contents.
     DumpDevices(const Subsystems& subsystems, const model::Options& options, Log& log, const ImageDir& images,
-                memory::PageSinks& pages, StopRequest& stop);
+                memory::PageSinks& pages, StopRequest& stop, Refusals& refusals);
     ~DumpDevices();
     DumpDevices(const DumpDevices&) = delete;
     DumpDevices& operator=(const DumpDevices&) = delete;
@@ -51,7 +51,7 @@ private:
         std::unique_ptr<DeviceDump> dump;
     };
     DumpDevices(const model::Options& options, Log& log, const ImageDir& images, memory::PageSinks& pages,
-                StopRequest& stop);
+                StopRequest& stop, Refusals& refusals);
 
     /// Returns true for a device file that a dry run can't examine, because only the checkpoint of the process closes
     /// or saves such files.

@@ -191,6 +191,7 @@ public:
     explicit Plugin(const std::string& path) : file_(path) {}
     [[nodiscard]] std::string_view name() const override { return file_.name(); }
     [[nodiscard]] bool isPlugin() const override { return true; }
+    [[nodiscard]] bool dumpsFiles() const override { return file_.has(CR_PLUGIN_HOOK__DUMP_EXT_FILE); }
     std::unique_ptr<DeviceDump> startDump(const Context& context) override {
         return std::make_unique<PluginDump>(file_, context);
     }

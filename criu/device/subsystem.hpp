@@ -24,6 +24,7 @@ class FrozenProcess;
 namespace criu {
 class ImageDir;
 class Log;
+class Refusals;
 class StopRequest;
 }  // namespace criu
 
@@ -93,6 +94,10 @@ struct Context {
     kernel::FdStore* store = nullptr;
     /// Tree of the images in a restore; nullptr in a dump.
     const model::ProcessTree* tree = nullptr;
+    /// Refusals of a dump, all of which a dry run reports; nullptr in a restore.
+    Refusals* refusals = nullptr;
+    /// True if a plugin may dump files that criu can't dump (hook DUMP_EXT_FILE).
+    bool pluginsDumpFiles = false;
 };
 
 /// Function that is called for each process that no subsystem will change any more. It may be empty.
@@ -287,6 +292,8 @@ public:
     [[nodiscard]] virtual std::vector<std::string_view> replacesPlugins() const { return {}; }
     /// Returns true for plugins. A plugin itself checks whether the inventory contains its name.
     [[nodiscard]] virtual bool isPlugin() const { return false; }
+    /// Returns true if dump() of the dump half may handle files that belong to no driver of criu.
+    [[nodiscard]] virtual bool dumpsFiles() const { return false; }
     virtual std::unique_ptr<DeviceDump> startDump(const Context&) = 0;
     virtual std::unique_ptr<DeviceRestore> startRestore(const Context&) = 0;
     /// Makes processes of a failed dump work again. The dump has failed in this process, or in a child that called

@@ -129,8 +129,12 @@ int ActionScripts::runOne(const std::string& program, std::span<char* const> env
         failWith(problem, "start it");
 
     Child child(pid);
-    if (!child.ended(stop_.fd(), -1))
+    const int timeoutMs = limit_ ? static_cast<int>(std::chrono::milliseconds(*limit_).count()) : -1;
+    if (!child.ended(stop_.fd(), timeoutMs)) {
         stop_.throwIfRequested();
+        if (limit_)
+            failWith(ETIMEDOUT, "hasn't ended within {} s", limit_->count());
+    }
     return child.reap();
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -16,13 +18,16 @@ namespace criu::engine {
 /// - CRTOOLS_INIT_PID: pid of the root, once criu knows it
 class ActionScripts : public model::StageListener {
 public:
-    /// `programs` are in the order of the command line. criu searches for them in $PATH.
-    ActionScripts(std::span<const std::string> programs, StopRequest& stop, Log& log) noexcept
-        : programs_(programs), stop_(stop), log_(log) {}
+    /// `programs` are in the order of the command line. criu searches for them in $PATH. `limit`: time that each
+    /// program may take; nullopt means no limit.
+    ActionScripts(std::span<const std::string> programs, StopRequest& stop, Log& log,
+                  std::optional<std::chrono::seconds> limit = std::nullopt) noexcept
+        : programs_(programs), stop_(stop), log_(log), limit_(limit) {}
 
     /// Runs all programs one after the other, from the last to the first. Runs the remaining programs even if one
     /// fails. Returns the bitwise OR of all exit statuses (128 + signal for a killed program); 0 without programs.
-    /// Throws Error if a program can't be started. After a stop request, ends the running program and throws Error.
+    /// Throws Error if a program can't be started. After `limit` or a stop request, ends the running program and throws
+    /// Error.
     int reached(const model::StageEvent& event) override;
 
 private:
@@ -31,6 +36,7 @@ private:
     std::span<const std::string> programs_;
     StopRequest& stop_;
     Log& log_;
+    std::optional<std::chrono::seconds> limit_;
 };
 
 }  // namespace criu::engine

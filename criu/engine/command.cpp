@@ -202,7 +202,7 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
     startTrace(invocation, log);
     StageMoments moments(log);
     listeners.push_back(&moments);
-    ActionScripts scripts(programs, stop, log);
+    ActionScripts scripts(programs, stop, log, options.holdTimeout);
     listeners.push_back(&scripts);
     run.listeners = model::StageListeners(std::move(listeners));
     run.listeners.setImagesDir(run.imagesDir.get());

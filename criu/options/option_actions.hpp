@@ -124,6 +124,11 @@ inline void timeout(Options& options, const Given& given) {
     options.timeoutGiven = true;
 }
 
+inline void holdTimeout(Options& options, const Given& given) {
+    constexpr std::int64_t kLongest = 2'000'000;  // poll(2) takes milliseconds in an int
+    options.holdTimeout = std::chrono::seconds(parseNumber(*given.value, 1, kLongest));
+}
+
 inline void cpuCaps(Options& options, const Given& given) {
     options.cpuCaps = parseCpuCaps(given.value.value_or("all"), options.cpuCaps);
 }

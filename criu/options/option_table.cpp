@@ -149,6 +149,10 @@ constexpr OptionRow kTable[] = {
      "accept a tree in a session or on a terminal of a process outside", flag<&O::shellJob>, open("shell_job")},
     {Run, "action-script", 0, Required, "PROGRAM", NoNo, Scripted, Built, "run PROGRAM at each stage; may be repeated",
      append<&O::actionScripts>},
+    {Run, "hold-timeout", 0, Required, "SECONDS", NoNo, OnRestore, Built,
+     "kill the restored tree if a client or an action script doesn't consent within this time at each stage up to "
+     "pre-resume",
+     holdTimeout, "hold_timeout"},
     {Run, "timeout", 0, Required, "SECONDS", NoNo, Timed, Built,
      "fail if the tree isn't frozen, or a peer does nothing, for this time; 0 for never (default: 10; for waits of "
      "--stream-from, 0; for requests of other users, 30)",

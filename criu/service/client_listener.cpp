@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/service/client_listener.hpp"
 
+#include <poll.h>
+
 #include <string>
 
 #include "criu/base/error.hpp"
+#include "criu/base/ready_wait.hpp"
 #include "criu/service/connection.hpp"
 
 namespace criu::service {
@@ -51,6 +54,8 @@ Record<CriuReq> ClientListener::answerTo(Stage stage, pid_t pid, int passed) {
     message.notify = &notify;
     connection_.send(message, passed);
 
+    if (!waitReady(connection_.fd(), POLLIN, {stop_, limit_}))
+        failWith(ETIMEDOUT, "the client hasn't answered within {} s", limit_->count());
     auto answer = connection_.receive(stop_);
     if (!answer)
         fail("the client has left without an answer");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <string>
 
 #include "criu/base/ids.hpp"
@@ -24,8 +26,11 @@ public:
     ClientListener(Connection& connection, StopRequest& stop, bool wanted) noexcept
         : connection_(connection), stop_(stop), wanted_(wanted) {}
 
-    /// Returns 0, or 1 if the client objects. Throws Error if the client has closed the connection or sends an
-    /// unexpected message.
+    /// Limits the time for each answer; nullopt means no limit.
+    void setLimit(std::optional<std::chrono::seconds> limit) noexcept { limit_ = limit; }
+
+    /// Returns 0, or 1 if the client objects. Throws Error if the client has closed the connection, sends an unexpected
+    /// message, or doesn't answer in time.
     int reached(const model::StageEvent& event) override;
     bool takeOrphanMaster(UniqueFd& master) override;
     [[nodiscard]] bool namesExternals() const noexcept override { return wanted_; }
@@ -47,6 +52,7 @@ private:
     Connection& connection_;
     StopRequest& stop_;
     bool wanted_;
+    std::optional<std::chrono::seconds> limit_;
     HostPid root_;
     std::string objection_;
 };

@@ -158,6 +158,7 @@ private:
         try {
             if (run) {
                 std::vector<model::StageListener*> listeners{&listener};
+                listener.setLimit(run->invocation.options.holdTimeout);
                 if (server != nullptr)
                     server->take(run->invocation.options, listeners);
                 const auto [status, text] = engine::execute(run->invocation, context_.log, context_.stop,

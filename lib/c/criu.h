@@ -348,6 +348,8 @@ int criu_set_signed_by(const char* path);
 int criu_set_max_memory(const char* size);
 void criu_set_max_files(uint64_t count);
 void criu_set_max_processes(uint64_t count);
+/* Kills a restored tree if a client doesn't consent within this time at each stage up to pre-resume. */
+void criu_set_hold_timeout(unsigned int seconds);
 /* Restores images whose author isn't trusted: only in private namespaces. The uids and gids of the host are FROM-TO. */
 int criu_set_untrusted(const char* ids);
 /* Restores sockets with another address: OLD=NEW, addresses or prefixes. */
@@ -394,6 +396,7 @@ int criu_local_set_stream_memory(criu_opts* opts, const char* size);
 int criu_local_set_max_memory(criu_opts* opts, const char* size);
 void criu_local_set_max_files(criu_opts* opts, uint64_t count);
 void criu_local_set_max_processes(criu_opts* opts, uint64_t count);
+void criu_local_set_hold_timeout(criu_opts* opts, unsigned int seconds);
 int criu_local_set_untrusted(criu_opts* opts, const char* ids);
 int criu_local_add_encrypt(criu_opts* opts, const char* key);
 void criu_local_set_decrypt(criu_opts* opts, int fd);

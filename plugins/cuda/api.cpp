@@ -17,8 +17,9 @@ const char* hintFor(int result) {
         case kIllegalState:
             return "it is in another state than this needs";
         case kNotSupported:
-            return "it uses something that the driver can't checkpoint: MPS (start it without the control daemon of "
-                   "MPS), MIG, managed memory, memory shared with other processes, or multicast objects";
+            return "it uses something that the driver can't checkpoint: managed memory, or memory shared with other "
+                   "processes or by multicast objects (start it with NCCL_P2P_DISABLE=1 NCCL_CUMEM_ENABLE=0 "
+                   "NCCL_NVLS_ENABLE=0), MIG, or MPS (start it without the control daemon of MPS)";
         default:
             return nullptr;
     }

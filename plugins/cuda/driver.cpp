@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <mutex>
+#include <sstream>
 
 #include "criu/kernel/proc/scan.hpp"
 #include "plugins/cuda/api.hpp"
@@ -20,6 +21,7 @@ namespace {
 constexpr const char* kControlDevice = "/dev/nvidiactl";
 constexpr const char* kGpuFolder = "/proc/driver/nvidia/gpus";
 constexpr const char* kVersionFile = "/proc/driver/nvidia/version";
+constexpr const char* kGpuPartFile = "/proc/driver/nvidia-caps/mig-minors";
 
 std::string wholeFile(const std::filesystem::path& path) {
     std::ifstream file(path);
@@ -132,6 +134,19 @@ public:
             at = end + 1;
         }
         return {};
+    }
+
+    [[nodiscard]] std::map<int, std::string> gpuParts() const override {
+        // Form of a line: "gpu0/gi1/access 12", or "gpu0/gi1/ci0/access 13" for a compute instance in the GPU instance.
+        // The lines "config 1" and "monitor 2" are about all GPUs.
+        std::map<int, std::string> parts;
+        std::istringstream lines(wholeFile(kGpuPartFile));
+        std::string name;
+        int minor = 0;
+        while (lines >> name >> minor)
+            if (const std::size_t instance = name.find("/gi"); instance != std::string::npos)
+                parts.emplace(minor, name.substr(0, name.find('/', instance + 1)));
+        return parts;
     }
 
     [[nodiscard]] std::map<std::string, GpuMemory> memory() const override { return readGpuMemory(); }

@@ -29,6 +29,8 @@ enum class State : int { Running = 0, Locked = 1, Checkpointed = 2, Failed = 3, 
 /// 13.4 (driver 615).
 inline constexpr int kMovesSince = 13000;
 inline constexpr int kStorageSince = 13040;
+/// Release of the kernel driver from which on it checkpoints memory that processes share by cuIpcGetMemHandle().
+inline constexpr int kSharedMemorySince = 610;
 
 /// Failure of a CUDA driver API call, with the CUresult of the call.
 class CudaError : public Error {
@@ -99,6 +101,9 @@ public:
     /// data.
     [[nodiscard]] virtual std::vector<Gpu> gpus() const = 0;
     [[nodiscard]] virtual std::string version() const = 0;
+    /// Returns the parts into which MIG divides GPUs, such as "gpu0/gi1". The key is the minor number of the device
+    /// that gives access to the part.
+    [[nodiscard]] virtual std::map<int, std::string> gpuParts() const = 0;
     /// Returns the memory of each GPU, by UUID. Returns an empty map if criu can't determine it. May take tens of
     /// milliseconds.
     [[nodiscard]] virtual std::map<std::string, GpuMemory> memory() const = 0;

@@ -6,11 +6,13 @@
 #include <compel/process.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <deque>
 #include <utility>
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
+#include "criu/base/refusals.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/device/driver_image.hpp"
 #include "criu/files/open_fd.hpp"
@@ -29,6 +31,7 @@
 #include "plugins/cuda/options.hpp"
 #include "plugins/cuda/processes.hpp"
 #include "plugins/cuda/staging.hpp"
+#include "plugins/cuda/unsupported.hpp"
 
 namespace criu::cuda {
 namespace {
@@ -113,11 +116,36 @@ bool CudaDump::note(HostPid pid) {
     return true;
 }
 
+bool CudaDump::refuseUnsupported(std::span<const HostPid> processes) {
+    const auto refuse = [this](const std::vector<Unsupported>& objects) {
+        for (const Unsupported& object : objects)
+            if (!context_.refusals->attempt([&] { throw Error(0, object.reason).addHint(object.remedy); }))
+                refused_ = true;
+    };
+    std::vector<HostPid> users;
+    const std::map<int, std::string> parts = driver_.gpuParts();
+    for (const HostPid pid : processes) {
+        const bool usesDriver = processes_.contains(pid);
+        if (usesDriver)
+            users.push_back(pid);
+        if (!examined_.insert(pid).second)
+            continue;
+        // In a dry run, the checks of descriptors report the devices of a process without CUDA.
+        if (!context_.pluginsDumpFiles && (usesDriver || !context_.options.dryRun))
+            refuse(foreignDevices(pid));
+        if (usesDriver)
+            refuse(unsupportedObjects(pid, parts));
+    }
+    if (std::atoi(driver_.version().c_str()) < kSharedMemorySince)
+        refuse(sharedGpuMemory(users));
+    return !refused_;
+}
+
 bool CudaDump::quiesce(std::span<const HostPid> processes) {
     bool found = false;
     for (const HostPid pid : processes)
         found = note(pid) || found;
-    if (!found)
+    if (!found || !refuseUnsupported(processes))
         return false;
     if (gpus_.empty())
         readGpus();
@@ -190,7 +218,7 @@ void CudaDump::unlock(HostPid pid, Process& process) noexcept {
 
 void CudaDump::pause(HostPid pid) {
     // Only processes that started to use CUDA after quiesce() are handled here.
-    if (!driver_.isPresent() || !note(pid))
+    if (refused_ || !driver_.isPresent() || !note(pid) || !refuseUnsupported({&pid, 1}))
         return;
     Process& process = processes_[pid];
     if (process.before == State::Running && !lock(pid, process, timeoutOf(context_.options)))

@@ -75,6 +75,8 @@ private:
     /// Locks all running processes. If a process isn't locked by `end`, unlocks all processes and returns false.
     bool lockAll(Clock::time_point end);
     void readGpus();
+    /// Refuses objects that the driver can't checkpoint. Returns false if a dry run goes on after a refusal.
+    [[nodiscard]] bool refuseUnsupported(std::span<const HostPid> processes);
     [[nodiscard]] bool lock(HostPid pid, Process& process, std::chrono::milliseconds limit);
     /// Unlocks a process. Skips a process whose driver thread is stopped.
     void unlock(HostPid pid, Process& process) noexcept;
@@ -106,6 +108,8 @@ private:
     std::vector<InheritedFile> inherited_;
     std::set<Library> libraries_;  ///< driver libraries that the processes have mapped
     std::vector<Gpu> gpus_;        ///< GPUs of this machine; empty if no process has CUDA state
+    std::set<HostPid> examined_;   ///< processes that refuseUnsupported() has examined
+    bool refused_ = false;         ///< true if a dry run goes on without the driver
     bool released_ = false;
 };
 

@@ -78,6 +78,7 @@ static void set_values(criu_opts* opts) {
     criu_local_set_background_memory(opts, UINT64_C(1) << 40);
     criu_local_set_max_files(opts, 26);
     criu_local_set_max_processes(opts, 27);
+    criu_local_set_hold_timeout(opts, 28);
     criu_local_set_compress(opts, 2);
     criu_local_set_compress_acceleration(opts, 3);
     criu_local_set_compress_region_size(opts, 65536);

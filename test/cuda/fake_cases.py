@@ -18,6 +18,7 @@ from machine_cases import (checked, in_a_container, moved, named_gpu, no_room, n
                            shown, smaller_gpu, too_old)
 import overlap_cases as overlap
 from played import CHECKPOINTED, LOCKED, RUNNING, Driver, Nodes, running, started
+import refused_cases as unsupported
 from storage_cases import no_room_for_images, on_two_devices, stored
 
 
@@ -143,6 +144,13 @@ CASES = {
     "graphs, events and streams": objects,
     "left running": lambda settings: counter(settings, "16", dump=["--leave-running"], times=3),
     "dry run": dry_run,
+    "devices that can't be dumped": unsupported.devices,
+    "a device of a process without CUDA": unsupported.in_a_child,
+    "a dry run reports all devices": unsupported.all_at_once,
+    "a part of a GPU": unsupported.mig,
+    "connections to MPS": unsupported.mps,
+    "memory of GPUs that processes share": unsupported.shared_memory,
+    "a device that a plugin dumps": unsupported.taken_by_plugin,
     "five processes": lambda settings: counter(settings, "16", processes=5, times=2),
     "compressed": lambda settings: counter(settings, "32", dump=["--compress"]),
     "pages of one while the other is copied out": overlap.overlapped,
@@ -249,6 +257,6 @@ CASES = {
 # cases that need a file in /proc for the GPUs of another machine
 OF_MACHINES = ("criu check", "crit show", "another version of the driver", "another kind of GPU", "the other GPU",
                "the GPU that is wished", "a container with one of two GPUs", "a GPU by its name", "a GPU by its number",
-               "a smaller GPU", "storage: the other GPU")
+               "a smaller GPU", "storage: the other GPU", "a part of a GPU", "memory of GPUs that processes share")
 # cases that need a kernel with NUMA nodes
 OF_NODES = ("memory on the node of the process", "memory on the nodes that the process wants")

@@ -29,9 +29,14 @@ class Machine:
             with open(os.path.join(name, "information"), "w", encoding="utf-8") as file:
                 file.write(f"Model: \t\t {model}\nGPU UUID: \t GPU-fafafafa-fafa-fafa-fafa-fafafafafa{index:02x}\n")
 
+    def list_capabilities(self, minors):
+        """Writes the driver's list of the capabilities of MIG with their minor numbers."""
+        with open(os.path.join(self.folder, "mig-minors"), "w", encoding="utf-8") as file:
+            file.writelines(f"{name} {minor}\n" for name, minor in minors.items())
+
     def seen_by(self, words):
-        mount = 'mount -t tmpfs none /proc/driver && mkdir /proc/driver/nvidia && ' \
-                'mount --bind "$0" /proc/driver/nvidia && exec "$@"'
+        mount = 'mount -t tmpfs none /proc/driver && mkdir /proc/driver/nvidia /proc/driver/nvidia-caps && ' \
+                'mount --bind "$0" /proc/driver/nvidia && mount --bind "$0" /proc/driver/nvidia-caps && exec "$@"'
         return ["unshare", "--mount", "--propagation", "private", "sh", "-c", mount, self.folder, *words]
 
     @staticmethod

@@ -145,7 +145,7 @@ struct FrozenPhase::Impl {
           lazyPageServer(listenForLazy(purpose, run.options, run.log)),
           tracking(std::move(link), useOf(purpose, run.options), images, run.log),
           tree(run.options.timeout, run.stop, run.log),
-          devices(run.devices, run.options, run.log, images, *pages, run.stop) {}
+          devices(run.devices, run.options, run.log, images, *pages, run.stop, run.refusals) {}
 
     cgroup::PropertyTable cgroupProperties;
     OutgoingImages outgoing;

@@ -233,36 +233,39 @@ void ResumedTree::setThreads(const model::Task& task, const Threads& threads) {
     }
 }
 
-void ResumedTree::resumeTasks(const RestoreRun& run, bool stopAll) {
+void ResumedTree::prepareResume(const RestoreRun& run, bool stopAll) {
     // Ignores the end of a process during the steps below: only an outside process can have killed it. criu resumes the
     // remaining processes.
-    std::vector<HostPid> stopping;
     for (std::size_t i = 0; i < processes_.size(); ++i) {
         const model::Task& task = *members_[i].task;
-        if (!stopAll && task.state != model::TaskState::Stopped)
-            continue;
-        stopping.emplace_back(processes_[i].pid());
+        const bool stops = stopAll || task.state == model::TaskState::Stopped;
+        if (stops)
+            stopped_.emplace_back(processes_[i].pid());
         try {
-            processes_[i].stopAsGroup(stopAll ? SIGSTOP : stopSignalOf(*task.core().tc));
+            show(run, processes_[i], task);
+            if (stops)
+                processes_[i].stopAsGroup(stopAll ? SIGSTOP : stopSignalOf(*task.core().tc));
         } catch (const compel::Error&) {
             continue;
         }
     }
-    for (std::size_t i = 0; i < processes_.size(); ++i) {
+}
+
+void ResumedTree::resumeTasks() {
+    for (compel::FrozenProcess& process : processes_) {
         try {
-            show(run, processes_[i], *members_[i].task);
-            processes_[i].detach();
+            process.detach();
         } catch (const compel::Error&) {
             // Ignored: a thread that criu has resumed before has ended the process.
         }
     }
     members_.clear();
     processes_.clear();
-    waitGroupStop(stopping);
+    waitGroupStop(stopped_);
 }
 
-/// Sets the dumpable flag of the images. Call it last, because other processes of the same user may trace a dumpable
-/// process (ptrace(2)).
+/// Sets the dumpable flag of the images. Call it when the process has no memory or descriptor of criu any more, because
+/// other processes of the same user may read a dumpable process (ptrace(2)).
 void ResumedTree::show(const RestoreRun& run, compel::FrozenProcess& process, const model::Task& task) {
     const bool changes =
         run.nsContext.usernsOf(task) != nullptr || PrivilegeDrop::changesCredentials(task, run.start.credentials);

@@ -29,8 +29,11 @@ public:
     /// an error in criu can't give a process more privileges than it had.
     void requireRights(const RestoreRun& run, const PidMap& pids) const;
 
-    /// Resumes all processes. A process that was stopped at the dump stops at once; with `stopAll`, every process does.
-    void resumeTasks(const RestoreRun& run, bool stopAll);
+    /// Executes the last system calls in the processes. Group-stops the processes that were stopped at the dump; with
+    /// `stopAll`, every process. The kernel executes no system call in a frozen cgroup, so call it before the freeze.
+    void prepareResume(const RestoreRun& run, bool stopAll);
+    /// Resumes all processes, except group-stopped ones. Call prepareResume() before.
+    void resumeTasks();
 
 private:
     using Threads = std::unordered_map<TreePid, compel::FrozenThread*>;
@@ -44,7 +47,8 @@ private:
     static void moveThreads(const model::Task& task, const Threads& threads, cgroup::CgroupRestore& cgroups);
     static void setThreads(const model::Task& task, const Threads& threads);
 
-    std::vector<Member> members_;  ///< data of the processes, with the indices of `processes_`
+    std::vector<HostPid> stopped_;  ///< group-stopped processes
+    std::vector<Member> members_;   ///< data of the processes, with the indices of `processes_`
     /// Scope that kills the processes of a failed restore before criu stops tracing them, because the kernel would then
     /// resume them.
     class KillOnFailure {

@@ -79,9 +79,6 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
     planned.log().stage("devices");
     resumeDevices(parking);
     planned.log().stage("resume");
-    // Destroyed before the phases of the restore. After a failure, its destructor thaws the cgroups before criu kills
-    // the processes, because frozen processes can't end.
-    cgroup::FrozenGroups frozen = planned.cgroups.freeze();
     std::optional<PidFile> pidFile;
     if (planned.options().pidFile)
         pidFile.emplace(*planned.options().pidFile, born.processes.root());
@@ -90,10 +87,17 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
     for (const auto& kind : planned.namespaces)
         kind->clean(processes);
     parking.tree.requireRights(prepared.run, born.pids);
+    parking.tree.prepareResume(prepared.run, planned.options().finalState == model::FinalState::Stopped);
+    // Destroyed before the phases of the restore. After a failure, its destructor thaws the cgroups before criu kills
+    // the processes, because processes in a frozen cgroup of version 1 can't end.
+    cgroup::FrozenGroups frozen = planned.cgroups.freeze();
     // Opens the network after the last step that may fail. Earlier, a peer could get packets of a tree that criu then
     // kills.
     openNetwork(born);
-    orWarn(planned.log(), [&] { planned.run.listeners.notify(Stage::PreResume); });
+    if (planned.options().holdTimeout)
+        planned.run.listeners.require(Stage::PreResume);
+    else
+        orWarn(planned.log(), [&] { planned.run.listeners.notify(Stage::PreResume); });
 
     // The steps below only log errors, because criu can't revert processes that run.
     planned.devices.finish();
@@ -102,7 +106,7 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
     planned.store.closeQueue();
     orWarn(planned.log(),
            [&] { planned.nsContext.withPathsOf(born.processes.root(), [&] { planned.files.removeLinks(); }); });
-    parking.tree.resumeTasks(prepared.run, planned.options().finalState == model::FinalState::Stopped);
+    parking.tree.resumeTasks();
     born.processes.release();
     if (LazyRestore* const lazy = prepared.lazy.get(); lazy != nullptr)
         orWarn(planned.log(), [lazy] { lazy->done(); });

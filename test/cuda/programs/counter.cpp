@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // A program that uses a GPU. usage: counter MEBIBYTES [processes N] [threads N] [device N] [fork 1|2] [exec 1] [pinned]
-//                                          [spread] [child MEBIBYTES] [plain MEBIBYTES] [unseen]
+//                                          [spread] [child MEBIBYTES] [plain MEBIBYTES] [unseen] [open PATH]
+//                                          [connect PATH]
 //
 // Each process fills that much device memory with a pattern, prints READY, and runs a counting kernel again and again.
-// On SIGTERM it checks every word and the number of counted kernels. It prints PASS, or FAIL with the reason.
+// On SIGTERM it checks every word and the number of counted kernels. It prints PASS, or FAIL with the reason. It opens
+// files and connects to sockets of the command line before it forks processes.
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -74,6 +79,27 @@ void makeChild(bool executes, bool opens = false) {
     fflush(stdout);
     for (;;) {
         pause();
+    }
+}
+
+// Connects to a Unix socket. A name that begins with '@' is abstract.
+int connectTo(const char* name) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    strncpy(address.sun_path, name, sizeof(address.sun_path) - 1);
+    const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + strlen(name));
+    if (name[0] == '@') {
+        address.sun_path[0] = '\0';
+    }
+    const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    return connect(fd, reinterpret_cast<const sockaddr*>(&address), size) == 0 ? fd : -1;
+}
+
+// Opens a file or a connection that the program keeps until its end.
+void hold(const std::string& kind, const char* name) {
+    if ((kind == "open" ? open(name, O_RDWR | O_CLOEXEC) : connectTo(name)) < 0) {
+        perror(name);
+        exit(1);
     }
 }
 
@@ -172,6 +198,8 @@ int main(int argc, char* argv[]) {
             wanted.spread = true;
         } else if (word == "unseen") {
             wanted.unseen = true;
+        } else if ((word == "open" || word == "connect") && i + 1 < argc) {
+            hold(word, argv[++i]);
         } else if (i + 1 < argc) {
             const int value = atoi(argv[++i]);
             if (word == "child" || word == "plain") {

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "criu/base/log.hpp"
+#include "criu/base/refusals.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/device/dump_devices.hpp"
 #include "criu/device/subsystems.hpp"
@@ -56,11 +57,12 @@ std::vector<HostPid> settledBy(const std::vector<bool>& changing) {
         const model::Options options;
         Log log;
         StopRequest stop;
+        Refusals refusals;
         device::Subsystems subsystems;
         for (std::size_t i = 0; i < changing.size(); ++i)
             subsystems.push_back(std::make_unique<ChangingSubsystem>(HostPid(static_cast<pid_t>(i) + 1), changing[i]));
         memory::FilePageSinks pages(images);
-        device::DumpDevices devices(subsystems, options, log, images, pages, stop);
+        device::DumpDevices devices(subsystems, options, log, images, pages, stop, refusals);
         devices.checkpoint({}, [&settled](HostPid pid) { settled.push_back(pid); });
     }
     std::system(fmt::format("rm -rf {}", name).c_str());

@@ -7,6 +7,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
+#include "criu/base/refusals.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/device/dump_devices.hpp"
 #include "criu/device/restore_devices.hpp"
@@ -105,7 +106,9 @@ TEST_CASE("devices: work that is reverted after a dump isn't counted in an objec
     inputs.subsystems.push_back(std::make_unique<NotingSubsystem>("one", inputs.notes, fails));
     memory::FilePageSinks pages(*inputs.images);
     {
-        device::DumpDevices devices(inputs.subsystems, inputs.options, inputs.log, *inputs.images, pages, inputs.stop);
+        Refusals refusals;
+        device::DumpDevices devices(inputs.subsystems, inputs.options, inputs.log, *inputs.images, pages, inputs.stop,
+                                    refusals);
         memory::ReadWatch watch;
         watch.piece = [](auto, std::uint64_t) {};
         if (fails) {

@@ -107,6 +107,11 @@ TEST_CASE("programs get the signal mask from before and stop when criu is to sto
     CHECK(ActionScripts(masked, stop, log).reached({Stage::PreDump, criu::HostPid(), scripts.fd()}) == 0);
     CHECK(scripts.output() == "SigBlk:\t0000000000000000\n");
 
+    const std::vector<std::string> slow{scripts.add("slow", "exec sleep 60")};
+    CHECK_THROWS_WITH(ActionScripts(slow, stop, log, std::chrono::seconds(1))
+                          .reached({Stage::PreResume, criu::HostPid(), scripts.fd()}),
+                      Contains("hasn't ended within 1 s"));
+
     // exec avoids a child, which would survive the program and keep this test's output open.
     const std::vector<std::string> endless{scripts.add("endless", "kill -TERM $PPID; exec sleep 60")};
     const auto begin = std::chrono::steady_clock::now();

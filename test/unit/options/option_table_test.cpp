@@ -128,6 +128,7 @@ constexpr std::string_view kOwn[] = {
     "dry-run",
     "encrypt",
     "ghost-links",
+    "hold-timeout",
     "image-io-mode",
     "inet-map",
     "json",

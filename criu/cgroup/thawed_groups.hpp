@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "criu/base/unique_fd.hpp"
+
+namespace criu {
+class Log;
+}
+
+namespace criu::cgroup {
+
+/// Frozen cgroups of version 2 that criu thaws while it restores processes in them: in a frozen cgroup, the kernel lets
+/// no process execute an instruction, not even those of criu. The destructor freezes the cgroups again.
+class ThawedGroups {
+public:
+    explicit ThawedGroups(Log& log) noexcept : log_(log) {}
+    ~ThawedGroups();
+    ThawedGroups(const ThawedGroups&) = delete;
+    ThawedGroups& operator=(const ThawedGroups&) = delete;
+
+    /// Thaws the cgroup at `path` and those above it. `root` is the root of the hierarchy. Throws Error if a frozen
+    /// cgroup contains processes, because criu would resume them.
+    void thaw(int root, const std::string& path);
+    /// Freezes the cgroups again. All processes must be stopped by criu. Throws Error.
+    void freeze();
+
+private:
+    struct Group {
+        UniqueFd fd;
+        std::string path;
+    };
+    Log& log_;
+    std::vector<Group> groups_;
+};
+
+/// Throws Error if the freezer of version 1 has frozen a cgroup. `group` is its directory, and `name` names it.
+void requireThawed(int group, const std::string& name);
+
+}  // namespace criu::cgroup
