@@ -12,7 +12,8 @@ constexpr int get_slots = 2;
 }  // namespace
 
 ZDTM("PR_FUTEX_HASH: a process with threads uses the table of all processes") {
-    zdtm::Threads threads(3, [](unsigned) {}, [](unsigned) {});
+    zdtm::Threads threads(
+        3, [](unsigned) {}, [](unsigned) {});
     threads.wait_arrived();
     if (prctl(futex_hash, set_slots, 0, 0, 0) == -1) {
         zdtm::skip("PR_FUTEX_HASH: %s", strerror(errno));
