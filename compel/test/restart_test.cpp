@@ -69,8 +69,11 @@ int childThatSleeps(int (*blocking)(), std::function<void(pid_t)> wake = {}) {
         std::this_thread::sleep_for(10ms);
         freezeAndUse(child.pid());
     }
-    if (wake)
+    if (wake) {
+        // The child may still be on its way back into the call, where a signal would come before the call.
+        child.awaitState('S');
         wake(child.pid());
+    }
     return child.exitCode().value_or(-1);
 }
 
