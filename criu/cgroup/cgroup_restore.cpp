@@ -544,6 +544,16 @@ void CgroupRestore::setProperties() {
     }
 }
 
+bool CgroupRestore::freezes() const {
+    return !thawed_.empty() || std::any_of(groups_.begin(), groups_.end(), [this](const Group& group) {
+        const auto properties = list(group.entry->properties, group.entry->n_properties);
+        return setsProperties(group) &&
+               std::any_of(properties.begin(), properties.end(), [](const CgroupPropEntry* property) {
+                   return isFreezer(property->name) && property->value != runningValue(property->name);
+               });
+    });
+}
+
 FrozenGroups CgroupRestore::freeze() {
     FrozenGroups frozen(log_);
     for (auto group = groups_.rbegin(); group != groups_.rend(); ++group) {

@@ -106,6 +106,8 @@ public:
 
     /// Sets the properties of the cgroups. All processes must exist.
     void setProperties();
+    /// Returns true if freeze() will freeze a cgroup.
+    [[nodiscard]] bool freezes() const;
     /// Freezes the cgroups that were frozen when the tree was dumped or before create(). Skips cgroups that contain
     /// criu. Afterwards, criu can't execute system calls in the processes. If it throws Error, it has thawed the
     /// cgroups that create() hasn't.

@@ -24,6 +24,8 @@ public:
     /// Thaws the cgroup at `path` and those above it. `root` is the root of the hierarchy. Throws Error if a frozen
     /// cgroup contains processes, because criu would resume them.
     void thaw(int root, const std::string& path);
+    /// Returns true if no cgroup is thawed.
+    [[nodiscard]] bool empty() const noexcept { return groups_.empty(); }
     /// Freezes the cgroups again. All processes must be stopped by criu. Throws Error.
     void freeze();
 

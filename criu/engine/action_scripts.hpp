@@ -29,6 +29,7 @@ public:
     /// Throws Error if a program can't be started. After `limit` or a stop request, ends the running program and throws
     /// Error.
     int reached(const model::StageEvent& event) override;
+    [[nodiscard]] bool mayFreeze() const noexcept override { return !programs_.empty(); }
 
 private:
     int runOne(const std::string& program, std::span<char* const> environment);

@@ -63,7 +63,8 @@ void warnOfAttributes(const OpenFd& file, Log& log) {
     const ssize_t length =
         ::listxattr(fmt::format("/proc/self/fd/{}", file.copy.get()).c_str(), names.data(), names.size());
     if (length < 0 && errno != ENOTSUP)
-        failErrno("list the extended attributes of {}", file.describe());
+        log.loss(Loss::Attributes, "{} is deleted, and its extended attributes can't be listed: {}", file.describe(),
+                 std::strerror(errno));
     std::vector<std::string> lost;
     for (ssize_t at = 0; at < length; at += static_cast<ssize_t>(lost.back().size()) + 1)
         lost.emplace_back(names.data() + at);

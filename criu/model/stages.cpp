@@ -68,6 +68,10 @@ void StageListeners::handOverOrphanMaster(UniqueFd master) {
     fail("no client takes the master of a terminal whose master no process of the tree has");
 }
 
+bool StageListeners::mayFreeze() const noexcept {
+    return std::any_of(listeners_.begin(), listeners_.end(), [](const auto* each) { return each->mayFreeze(); });
+}
+
 bool StageListeners::namesExternals() const noexcept {
     return std::any_of(listeners_.begin(), listeners_.end(), [](const auto* each) { return each->namesExternals(); });
 }

@@ -73,6 +73,9 @@ public:
     /// Returns true if the listener has moved the descriptor out of `master`. If it throws Error, the restore fails.
     virtual bool takeOrphanMaster(UniqueFd& /*master*/) { return false; }
 
+    /// Returns true if reached() runs code of the user, which may freeze the tree.
+    [[nodiscard]] virtual bool mayFreeze() const noexcept { return false; }
+
     /// Returns true if nameExternals() can return any resources.
     [[nodiscard]] virtual bool namesExternals() const noexcept { return false; }
     /// Returns the names of external resources, in the form of arguments of --external. Called at the stage
@@ -102,6 +105,9 @@ public:
 
     /// Gives the orphan master to the first listener that accepts it. Throws Error if no listener accepts it.
     void handOverOrphanMaster(UniqueFd master);
+
+    /// Returns true if any listener may freeze the tree.
+    [[nodiscard]] bool mayFreeze() const noexcept;
 
     /// Returns true if any listener names external resources.
     [[nodiscard]] bool namesExternals() const noexcept;

@@ -33,6 +33,7 @@ public:
     /// message, or doesn't answer in time.
     int reached(const model::StageEvent& event) override;
     bool takeOrphanMaster(UniqueFd& master) override;
+    [[nodiscard]] bool mayFreeze() const noexcept override { return wanted_; }
     [[nodiscard]] bool namesExternals() const noexcept override { return wanted_; }
     std::vector<std::string> nameExternals() override;
 

@@ -233,7 +233,7 @@ void ResumedTree::setThreads(const model::Task& task, const Threads& threads) {
     }
 }
 
-void ResumedTree::prepareResume(const RestoreRun& run, bool stopAll) {
+void ResumedTree::prepareResume(const RestoreRun& run, bool stopAll, bool freezes) {
     // Ignores the end of a process during the steps below: only an outside process can have killed it. criu resumes the
     // remaining processes.
     for (std::size_t i = 0; i < processes_.size(); ++i) {
@@ -242,19 +242,23 @@ void ResumedTree::prepareResume(const RestoreRun& run, bool stopAll) {
         if (stops)
             stopped_.emplace_back(processes_[i].pid());
         try {
-            show(run, processes_[i], task);
+            if (freezes)
+                show(run, processes_[i], task);
             if (stops)
                 processes_[i].stopAsGroup(stopAll ? SIGSTOP : stopSignalOf(*task.core().tc));
         } catch (const compel::Error&) {
             continue;
         }
     }
+    shown_ = freezes;
 }
 
-void ResumedTree::resumeTasks() {
-    for (compel::FrozenProcess& process : processes_) {
+void ResumedTree::resumeTasks(const RestoreRun& run) {
+    for (std::size_t i = 0; i < processes_.size(); ++i) {
         try {
-            process.detach();
+            if (!shown_)
+                show(run, processes_[i], *members_[i].task);
+            processes_[i].detach();
         } catch (const compel::Error&) {
             // Ignored: a thread that criu has resumed before has ended the process.
         }
@@ -264,8 +268,9 @@ void ResumedTree::resumeTasks() {
     waitGroupStop(stopped_);
 }
 
-/// Sets the dumpable flag of the images. Call it when the process has no memory or descriptor of criu any more, because
-/// other processes of the same user may read a dumpable process (ptrace(2)).
+/// Sets the dumpable flag of the images. Call it last, because other processes of the same user may read and change a
+/// dumpable process (ptrace(2)). Only if processes may be frozen before criu resumes them, they become dumpable
+/// earlier.
 void ResumedTree::show(const RestoreRun& run, compel::FrozenProcess& process, const model::Task& task) {
     const bool changes =
         run.nsContext.usernsOf(task) != nullptr || PrivilegeDrop::changesCredentials(task, run.start.credentials);

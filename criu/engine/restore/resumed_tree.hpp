@@ -29,11 +29,12 @@ public:
     /// an error in criu can't give a process more privileges than it had.
     void requireRights(const RestoreRun& run, const PidMap& pids) const;
 
-    /// Executes the last system calls in the processes. Group-stops the processes that were stopped at the dump; with
-    /// `stopAll`, every process. The kernel executes no system call in a frozen cgroup, so call it before the freeze.
-    void prepareResume(const RestoreRun& run, bool stopAll);
+    /// Group-stops the processes that were stopped at the dump; with `stopAll`, every process. `freezes`: true if
+    /// criu or a listener may freeze cgroups of processes before resumeTasks(). The kernel executes no system call in a
+    /// frozen cgroup, so this function then also makes processes dumpable.
+    void prepareResume(const RestoreRun& run, bool stopAll, bool freezes);
     /// Resumes all processes, except group-stopped ones. Call prepareResume() before.
-    void resumeTasks();
+    void resumeTasks(const RestoreRun& run);
 
 private:
     using Threads = std::unordered_map<TreePid, compel::FrozenThread*>;
@@ -48,6 +49,7 @@ private:
     static void setThreads(const model::Task& task, const Threads& threads);
 
     std::vector<HostPid> stopped_;  ///< group-stopped processes
+    bool shown_ = false;            ///< true if the processes have the dumpable flag of the images
     std::vector<Member> members_;   ///< data of the processes, with the indices of `processes_`
     /// Scope that kills the processes of a failed restore before criu stops tracing them, because the kernel would then
     /// resume them.

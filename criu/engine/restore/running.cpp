@@ -87,7 +87,8 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
     for (const auto& kind : planned.namespaces)
         kind->clean(processes);
     parking.tree.requireRights(prepared.run, born.pids);
-    parking.tree.prepareResume(prepared.run, planned.options().finalState == model::FinalState::Stopped);
+    parking.tree.prepareResume(prepared.run, planned.options().finalState == model::FinalState::Stopped,
+                               planned.cgroups.freezes() || planned.run.listeners.mayFreeze());
     // Destroyed before the phases of the restore. After a failure, its destructor thaws the cgroups before criu kills
     // the processes, because processes in a frozen cgroup of version 1 can't end.
     cgroup::FrozenGroups frozen = planned.cgroups.freeze();
@@ -106,7 +107,7 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
     planned.store.closeQueue();
     orWarn(planned.log(),
            [&] { planned.nsContext.withPathsOf(born.processes.root(), [&] { planned.files.removeLinks(); }); });
-    parking.tree.resumeTasks();
+    parking.tree.resumeTasks(prepared.run);
     born.processes.release();
     if (LazyRestore* const lazy = prepared.lazy.get(); lazy != nullptr)
         orWarn(planned.log(), [lazy] { lazy->done(); });
