@@ -30,10 +30,6 @@ using model::CgroupMode;
 
 constexpr const char* kProcesses = "cgroup.procs";
 
-std::string label(const std::string& controllers, const std::string& path) {
-    return fmt::format("cgroup {} of {}", path, controllers.empty() ? "version 2" : controllers);
-}
-
 std::string withSlash(const std::string& path) {
     return path.starts_with('/') ? path : '/' + path;
 }
@@ -385,20 +381,10 @@ void CgroupRestore::create(kernel::FdStore& store) {
             const bool same = std::any_of(own.begin(), own.end(), [&](const Member& here) {
                 return here.controllers == member.controllers && here.path == member.path;
             });
-            if (!same) {
-                hierarchies_->root(member.controllers);
-                thaw(member);
-            }
+            if (!same)
+                thawed_.thaw(hierarchies_->root(member.controllers), member.controllers, member.path);
         }
     hierarchies_->inherit(store);
-}
-
-void CgroupRestore::thaw(const Member& member) {
-    const int root = hierarchies_->root(member.controllers);
-    if (member.controllers.empty())
-        thawed_.thaw(root, member.path);
-    else if ((',' + member.controllers + ',').find(",freezer,") != std::string::npos)
-        requireThawed(openGroup(root, member.path).get(), label(member.controllers, member.path));
 }
 
 void CgroupRestore::openCgroupProcs(kernel::FdStore& store) {

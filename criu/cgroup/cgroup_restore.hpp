@@ -143,7 +143,6 @@ private:
     [[nodiscard]] bool mayMake() const noexcept;
     [[nodiscard]] bool setsProperties(const Group& group) const noexcept;
     void make(Group& group);
-    void thaw(const Member& member);
     void makeDirectory(const Group& group, const std::string& path);
     void freeze(const Group& group, const CgroupPropEntry& property, FrozenGroups& frozen);
     [[nodiscard]] const std::vector<Member>& membersOf(std::uint32_t set) const;

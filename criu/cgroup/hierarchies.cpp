@@ -59,6 +59,10 @@ std::string relative(const std::string& path) {
     return start == std::string::npos ? "." : path.substr(start);
 }
 
+std::string label(const std::string& controllers, const std::string& path) {
+    return fmt::format("cgroup {} of {}", path, controllers.empty() ? "version 2" : controllers);
+}
+
 UniqueFd openGroup(int root, const std::string& path) {
     return UniqueFd(
         sys(::openat(root, relative(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open cgroup {}", path));

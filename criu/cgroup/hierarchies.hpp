@@ -44,6 +44,9 @@ private:
 /// Returns the path of a cgroup relative to the root directory of the hierarchy; "." for the root.
 std::string relative(const std::string& path);
 
+/// Returns a name of a cgroup for messages.
+[[nodiscard]] std::string label(const std::string& controllers, const std::string& path);
+
 /// Opens a cgroup. `path` begins with a slash. Throws Error with the path.
 UniqueFd openGroup(int root, const std::string& path);
 

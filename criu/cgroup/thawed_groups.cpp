@@ -22,6 +22,16 @@ bool isPopulated(int group) {
     return buffer.fill(file.get(), "cgroup.events").find("populated 1") != std::string_view::npos;
 }
 
+/// Throws Error if the freezer of version 1 has frozen a cgroup.
+void requireThawed(int group, const std::string& name) {
+    const auto state = readProperty(group, "freezer.state");
+    if (!state || state->value == "THAWED")
+        return;
+    Error error(0, fmt::format("{} is frozen, so no process could be restored in it", name));
+    error.addHint(kFreezeLater);
+    throw error;
+}
+
 }  // namespace
 
 ThawedGroups::~ThawedGroups() {
@@ -32,7 +42,12 @@ ThawedGroups::~ThawedGroups() {
     }
 }
 
-void ThawedGroups::thaw(int root, const std::string& path) {
+void ThawedGroups::thaw(int root, const std::string& controllers, const std::string& path) {
+    if (!controllers.empty()) {
+        if ((',' + controllers + ',').find(",freezer,") != std::string::npos)
+            requireThawed(openGroup(root, path).get(), label(controllers, path));
+        return;
+    }
     // The kernel freezes a cgroup if a cgroup above it is frozen. The root of a hierarchy has no cgroup.freeze.
     for (std::size_t end = path.size(); end != 0 && end != std::string::npos; end = path.rfind('/', end - 1)) {
         const std::string each = path.substr(0, end);
@@ -56,15 +71,6 @@ void ThawedGroups::freeze() {
         const ErrorContext context([&] { return fmt::format("freeze cgroup {}", groups_.back().path); });
         writeFile(groups_.back().fd.get(), kFreezeFile, "1");
     }
-}
-
-void requireThawed(int group, const std::string& name) {
-    const auto state = readProperty(group, "freezer.state");
-    if (!state || state->value == "THAWED")
-        return;
-    Error error(0, fmt::format("{} is frozen, so no process could be restored in it", name));
-    error.addHint(kFreezeLater);
-    throw error;
 }
 
 }  // namespace criu::cgroup

@@ -21,9 +21,10 @@ public:
     ThawedGroups(const ThawedGroups&) = delete;
     ThawedGroups& operator=(const ThawedGroups&) = delete;
 
-    /// Thaws the cgroup at `path` and those above it. `root` is the root of the hierarchy. Throws Error if a frozen
-    /// cgroup contains processes, because criu would resume them.
-    void thaw(int root, const std::string& path);
+    /// Thaws the cgroup at `path` of version 2 and those above it. `root` is the root of the hierarchy, and
+    /// `controllers` are those of a hierarchy of version 1. Throws Error if a frozen cgroup contains processes, because
+    /// criu would resume them. Also throws if the freezer of version 1 has frozen the cgroup.
+    void thaw(int root, const std::string& controllers, const std::string& path);
     /// Returns true if no cgroup is thawed.
     [[nodiscard]] bool empty() const noexcept { return groups_.empty(); }
     /// Freezes the cgroups again. All processes must be stopped by criu. Throws Error.
@@ -37,8 +38,5 @@ private:
     Log& log_;
     std::vector<Group> groups_;
 };
-
-/// Throws Error if the freezer of version 1 has frozen a cgroup. `group` is its directory, and `name` names it.
-void requireThawed(int group, const std::string& name);
 
 }  // namespace criu::cgroup
