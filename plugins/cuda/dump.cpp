@@ -122,19 +122,21 @@ bool CudaDump::refuseUnsupported(std::span<const HostPid> processes) {
             if (!context_.refusals->attempt([&] { throw Error(0, object.reason).addHint(object.remedy); }))
                 refused_ = true;
     };
-    std::vector<HostPid> users;
+    std::vector<ProcessFiles> users;
     const std::map<int, std::string> parts = driver_.gpuParts();
     for (const HostPid pid : processes) {
         const bool usesDriver = processes_.contains(pid);
-        if (usesDriver)
-            users.push_back(pid);
-        if (!examined_.insert(pid).second)
+        const bool fresh = examined_.insert(pid).second;
+        if (!usesDriver && !fresh)
             continue;
+        ProcessFiles files = ProcessFiles::read(pid, usesDriver);
         // In a dry run, the checks of descriptors report the devices of a process without CUDA.
-        if (!context_.pluginsDumpFiles && (usesDriver || !context_.options.dryRun))
-            refuse(foreignDevices(pid));
+        if (fresh && !context_.pluginsDumpFiles && (usesDriver || !context_.options.dryRun))
+            refuse(foreignDevices(files));
+        if (fresh && usesDriver)
+            refuse(unsupportedObjects(files, parts));
         if (usesDriver)
-            refuse(unsupportedObjects(pid, parts));
+            users.push_back(std::move(files));
     }
     if (std::atoi(driver_.version().c_str()) < kSharedMemorySince)
         refuse(sharedGpuMemory(users));

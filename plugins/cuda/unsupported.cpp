@@ -51,6 +51,7 @@ constexpr KnownDevice kOfFabric[] = {
 };
 
 constexpr std::string_view kCapability = "/dev/nvidia-caps/nvidia-cap";
+constexpr std::string_view kSocket = "socket:[";
 constexpr std::string_view kUvmDevice = "/dev/nvidia-uvm";
 constexpr std::string_view kMpsDirectory = "/tmp/nvidia-mps";
 constexpr std::string_view kMpsVariable = "CUDA_MPS_PIPE_DIRECTORY=";
@@ -60,12 +61,6 @@ constexpr std::string_view kUvmSocket{"\0cuda-uvmfd-", 12};
 constexpr std::string_view kUnshare =
     "start the processes with NCCL_P2P_DISABLE=1 NCCL_CUMEM_ENABLE=0 NCCL_NVLS_ENABLE=0 NCCL_SHM_DISABLE=1 (NCCL) or "
     "UCX_TLS=^cuda_ipc (UCX), and pass no CUDA tensors between processes (PyTorch)";
-
-/// Open descriptor of a process with the text of its link in /proc.
-struct Descriptor {
-    int fd = -1;
-    std::string link;
-};
 
 /// Runs `examine`, which may find that the process has ended, or that criu may not trace it. The dump of such a process
 /// fails later, when criu stops the process.
@@ -80,60 +75,57 @@ void whileAlive(Examine&& examine) {
     }
 }
 
-/// Returns the descriptors whose links begin with one of the texts, except those with O_PATH.
-std::vector<Descriptor> openFiles(HostPid pid, std::string_view start) {
-    std::vector<Descriptor> found;
+/// Returns the devices and sockets that the process has open, except descriptors with O_PATH.
+std::vector<ProcessFiles::Descriptor> openFiles(HostPid pid) {
+    std::vector<ProcessFiles::Descriptor> found;
     whileAlive([&] {
         const kernel::ProcPid process = kernel::ProcDir().open(pid.value);
         kernel::ProcBuffer buffer;
-        for (const int fd : kernel::readDescriptors(process))
-            if (std::string link = process.readLink(fmt::format("fd/{}", fd));
-                link.starts_with(start) && (kernel::readFdInfo(process, fd, buffer).flags & O_PATH) == 0)
+        for (const int fd : kernel::readDescriptors(process)) {
+            std::string link = process.readLink(fmt::format("fd/{}", fd));
+            // A descriptor of a socket file with O_PATH has the path as its link.
+            if (link.starts_with(kSocket) ||
+                (link.starts_with("/dev/") && (kernel::readFdInfo(process, fd, buffer).flags & O_PATH) == 0))
                 found.push_back({fd, std::move(link)});
+        }
     });
     return found;
 }
 
-void addDevices(HostPid pid, std::span<const KnownDevice> known, std::vector<Unsupported>& found) {
+void addDevices(const ProcessFiles& files, std::span<const KnownDevice> known, std::vector<Unsupported>& found) {
     std::set<std::string> added;  // a library opens some devices several times
-    for (const Descriptor& open : openFiles(pid, "/dev/"))
+    for (const ProcessFiles::Descriptor& open : files.descriptors)
         for (const KnownDevice& device : known)
             if (open.link.starts_with(device.prefix) && added.insert(open.link).second)
-                found.push_back(
-                    {fmt::format("process {} has {} open (descriptor {}): {}", pid, open.link, open.fd, device.what),
-                     std::string(device.remedy)});
+                found.push_back({fmt::format("process {} has {} open (descriptor {}): {}", files.pid, open.link,
+                                             open.fd, device.what),
+                                 std::string(device.remedy)});
 }
 
-void addGpuPart(HostPid pid, const std::map<int, std::string>& parts, std::vector<Unsupported>& found) {
-    for (const Descriptor& open : openFiles(pid, kCapability)) {
+void addGpuPart(const ProcessFiles& files, const std::map<int, std::string>& parts, std::vector<Unsupported>& found) {
+    for (const ProcessFiles::Descriptor& open : files.descriptors) {
+        if (!open.link.starts_with(kCapability))
+            continue;
         int minor = -1;
         std::from_chars(open.link.data() + kCapability.size(), open.link.data() + open.link.size(), minor);
         const auto part = parts.find(minor);
         if (part == parts.end())
             continue;
         found.push_back(
-            {fmt::format("process {} uses {}, a part of a GPU (MIG), which the CUDA driver can't checkpoint", pid,
+            {fmt::format("process {} uses {}, a part of a GPU (MIG), which the CUDA driver can't checkpoint", files.pid,
                          part->second),
              "run the program on a whole GPU (nvidia-smi -i GPU -mig 0)"});
         return;  // the process has a capability for each of GPU instance and compute instance
     }
 }
 
-/// Other end of a connected Unix socket.
-struct Peer {
-    int fd = -1;
-    std::string name;     ///< name in the form of sun_path; empty if the peer has none
-    std::string program;  ///< name of the program that listened or called socketpair(2); empty if criu can't see it
-    pid_t pid = 0;
-};
-
-std::optional<Peer> peerOf(const kernel::PidFd& process, int fd) {
+std::optional<ProcessFiles::Peer> peerOf(const kernel::PidFd& process, int fd) {
     const UniqueFd copy = process.getFd(fd);
     sockaddr_un address{};
     socklen_t size = sizeof(address);
     if (::getpeername(copy.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0 || address.sun_family != AF_UNIX)
         return std::nullopt;
-    Peer peer;
+    ProcessFiles::Peer peer;
     peer.fd = fd;
     if (size > offsetof(sockaddr_un, sun_path))
         peer.name.assign(address.sun_path,
@@ -148,15 +140,16 @@ std::optional<Peer> peerOf(const kernel::PidFd& process, int fd) {
     return peer;
 }
 
-std::vector<Peer> peersOf(HostPid pid) {
-    std::vector<Peer> peers;
+std::vector<ProcessFiles::Peer> peersOf(HostPid pid, std::span<const ProcessFiles::Descriptor> descriptors) {
+    std::vector<ProcessFiles::Peer> peers;
     whileAlive([&] {
         const kernel::PidFd process(pid.value);
-        for (const Descriptor& socket : openFiles(pid, "socket:["))
-            whileAlive([&] {
-                if (std::optional<Peer> peer = peerOf(process, socket.fd))
-                    peers.push_back(std::move(*peer));
-            });
+        for (const ProcessFiles::Descriptor& open : descriptors)
+            if (open.link.starts_with(kSocket))
+                whileAlive([&] {
+                    if (std::optional<ProcessFiles::Peer> peer = peerOf(process, open.fd))
+                        peers.push_back(std::move(*peer));
+                });
     });
     return peers;
 }
@@ -177,9 +170,9 @@ std::string mpsDirectory(HostPid pid) {
     return directory + '/';
 }
 
-void addMps(HostPid pid, std::vector<Unsupported>& found) {
-    const std::string directory = mpsDirectory(pid);
-    for (const Peer& peer : peersOf(pid)) {
+void addMps(const ProcessFiles& files, std::vector<Unsupported>& found) {
+    const std::string directory = mpsDirectory(files.pid);
+    for (const ProcessFiles::Peer& peer : files.peers) {
         const bool isProgram = peer.program.starts_with(kMpsProgram);
         if (!isProgram && !peer.name.starts_with(directory))
             continue;
@@ -187,58 +180,66 @@ void addMps(HostPid pid, std::vector<Unsupported>& found) {
             {fmt::format(
                  "process {} is a client of MPS (descriptor {} is connected to {}), which the CUDA driver can't "
                  "checkpoint",
-                 pid, peer.fd, isProgram ? fmt::format("process {}", peer.pid) : peer.name.c_str()),
+                 files.pid, peer.fd, isProgram ? fmt::format("process {}", peer.pid) : peer.name.c_str()),
              "end the control daemon of MPS before the program starts (echo quit | nvidia-cuda-mps-control), or start "
              "the program with CUDA_MPS_PIPE_DIRECTORY set to an empty directory"});
         return;
     }
 }
 
-bool haveSameFile(HostPid one, std::span<const Descriptor> ofOne, HostPid other, std::span<const Descriptor> ofOther) {
+/// Returns true if two processes have descriptors of one open file description of /dev/nvidia-uvm.
+bool shareUvm(const ProcessFiles& one, const ProcessFiles& other) {
     bool same = false;
     whileAlive([&] {
-        for (const Descriptor& first : ofOne)
-            for (const Descriptor& second : ofOther)
-                same = same || kernel::kcmpFile(one.value, first.fd, other.value, second.fd) ==
-                                   std::partial_ordering::equivalent;
+        for (const ProcessFiles::Descriptor& first : one.descriptors)
+            for (const ProcessFiles::Descriptor& second : other.descriptors)
+                // Compares the whole link, because /dev/nvidia-uvm-tools is another device.
+                same = same || (first.link == kUvmDevice && second.link == kUvmDevice &&
+                                kernel::kcmpFile(one.pid.value, first.fd, other.pid.value, second.fd) ==
+                                    std::partial_ordering::equivalent);
     });
     return same;
 }
 
 }  // namespace
 
-std::vector<Unsupported> foreignDevices(HostPid pid) {
+ProcessFiles ProcessFiles::read(HostPid pid, bool withPeers) {
+    ProcessFiles files{pid, openFiles(pid), {}};
+    if (withPeers)
+        files.peers = peersOf(pid, files.descriptors);
+    return files;
+}
+
+std::vector<Unsupported> foreignDevices(const ProcessFiles& files) {
     std::vector<Unsupported> found;
-    addDevices(pid, kForeign, found);
+    addDevices(files, kForeign, found);
     return found;
 }
 
-std::vector<Unsupported> unsupportedObjects(HostPid pid, const std::map<int, std::string>& gpuParts) {
+std::vector<Unsupported> unsupportedObjects(const ProcessFiles& files, const std::map<int, std::string>& gpuParts) {
     std::vector<Unsupported> found;
-    addDevices(pid, kOfFabric, found);
-    addGpuPart(pid, gpuParts, found);
-    addMps(pid, found);
+    addDevices(files, kOfFabric, found);
+    addGpuPart(files, gpuParts, found);
+    addMps(files, found);
     return found;
 }
 
-std::vector<Unsupported> sharedGpuMemory(std::span<const HostPid> processes) {
+std::vector<Unsupported> sharedGpuMemory(std::span<const ProcessFiles> processes) {
     std::vector<Unsupported> found;
-    std::vector<std::vector<Descriptor>> devices;
-    for (const HostPid pid : processes) {
-        std::vector<Descriptor>& mine = devices.emplace_back(openFiles(pid, kUvmDevice));
-        std::erase_if(mine, [](const Descriptor& each) { return each.link != kUvmDevice; });  // nvidia-uvm-tools
-        for (std::size_t other = 0; other + 1 < devices.size(); ++other)
-            if (haveSameFile(processes[other], devices[other], pid, mine))
+    for (std::size_t at = 0; at < processes.size(); ++at) {
+        const ProcessFiles& files = processes[at];
+        for (const ProcessFiles& other : processes.first(at))
+            if (shareUvm(other, files))
                 found.push_back(
-                    {fmt::format("processes {} and {} share memory of GPUs (CUDA IPC)", processes[other], pid),
+                    {fmt::format("processes {} and {} share memory of GPUs (CUDA IPC)", other.pid, files.pid),
                      std::string(kUnshare)});
-        const std::vector<Peer> peers = peersOf(pid);
-        const auto peer = std::find_if(peers.begin(), peers.end(),
-                                       [](const Peer& each) { return each.name.starts_with(kUvmSocket); });
-        if (peer != peers.end())
+        const auto peer = std::find_if(files.peers.begin(), files.peers.end(), [](const ProcessFiles::Peer& each) {
+            return each.name.starts_with(kUvmSocket);
+        });
+        if (peer != files.peers.end())
             found.push_back({fmt::format("process {} shares memory of GPUs (CUDA IPC): descriptor {} is connected to "
                                          "the socket @{}",
-                                         pid, peer->fd, peer->name.substr(1)),
+                                         files.pid, peer->fd, peer->name.substr(1)),
                              std::string(kUnshare)});
     }
     return found;
