@@ -35,6 +35,7 @@ enum class Loss : std::uint8_t {
     Attributes,
     OpenFlags,
     Forwarding,
+    Gpu,
 };
 
 struct LossKind {
@@ -66,6 +67,7 @@ inline constexpr auto kLossKinds = std::to_array<LossKind>({
     {Loss::Attributes, "xattrs"},
     {Loss::OpenFlags, "open-flags"},
     {Loss::Forwarding, "fdb"},
+    {Loss::Gpu, "gpu"},
 });
 
 static_assert(kLossKinds.size() <= LossSet().size());

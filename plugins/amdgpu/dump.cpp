@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+#include "criu/base/loss.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/kernel/mm/maps.hpp"
 #include "criu/kernel/proc/proc_ns.hpp"
@@ -154,7 +155,9 @@ bool AmdgpuDump::listsContexts(std::uint32_t minor) {
 void AmdgpuDump::requireOneOwner(const RenderNode& node) const {
     if (node.client.objects.empty())
         return;
-    context_.log.warn(
+    context_.log.loss(
+        Loss::Sharing,
+
         "amdgpu: if {} shares synchronization objects with programs outside of the tree, it doesn't any more "
         "after a restore",
         nameOf(node.pid));
@@ -270,7 +273,8 @@ void AmdgpuDump::dumpLate(HostPid) {
     // GPUs execute a trap handler from memory that the driver allocates and doesn't save (criu_checkpoint_bos() of
     // kfd_chardev.c).
     if (!tree_.processes.empty())
-        context_.log.warn(
+        context_.log.loss(
+            Loss::Gpu,
             "amdgpu: trap handlers, by which GPUs report asserts and stop for debuggers, aren't in what the driver "
             "saves: restored queues have none");
     std::optional<ContextSearch> contexts;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
+#include "criu/base/loss.hpp"
 #include "plugins/amdgpu/driver/drm.hpp"
 
 namespace criu::amdgpu {
@@ -69,10 +70,10 @@ void listBuffers(Kernel& kernel, RenderNode& node, DumpObjects& objects, Log& lo
     if (!entries) {
         // Compute processes open render nodes without creating buffers there, so this is only a warning.
         // checkMappings() throws if a process has mapped an unknown buffer.
-        log.warn(
-            "amdgpu: this kernel doesn't say which buffers process {} has by {}: if there are any, they "
-            "are lost",
-            node.pid, renderPath(node.minor));
+        log.loss(Loss::Gpu,
+                 "amdgpu: this kernel doesn't say which buffers process {} has by {}: if there are any, they "
+                 "are lost",
+                 node.pid, renderPath(node.minor));
         return;
     }
     for (const uapi::GemListEntry& entry : *entries) {
@@ -151,7 +152,8 @@ void warnOfDies(const DumpedProcess& process, const Topology& topology, Log& log
         return;
     for (const uapi::KfdDevice& device : process.state.devices)
         if (const Node* const gpu = topology.findGpu(device.actualGpuId); gpu != nullptr && gpu->dies > 1)
-            log.warn(
+            log.loss(
+                Loss::Gpu,
                 "amdgpu: {} has {} dies, and kernels before 6.17 save the state of queues on the first of them only "
                 "(but for stable versions since August 2025): queues of {} may stand still after a restore",
                 gpu->describe(), gpu->dies, nameOf(process.pid));

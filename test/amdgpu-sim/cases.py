@@ -111,7 +111,7 @@ REFUSED = [("refused", "closed_files", "kfd"), ("refused", "closed_files", "rend
            ("refused_kind", "mesa_buffers", "late_context"), ("listed_contexts", "mesa_buffers", "late_context"),
            ("listed_contexts", "mesa_client", ""), ("listed_contexts", "mesa_client", "running"),
            ("listed_contexts", "mesa_client", "files"), ("listed_contexts", "mesa_client", "lost"),
-           ("listed_running", "mesa_client", ""), ("listed_faults", "mesa_client", ""),
+           ("no_loss", "kfd_memory", ""), ("listed_running", "mesa_client", ""), ("listed_faults", "mesa_client", ""),
            ("refused_kind", "mesa_buffers", "sync_object"), ("refused_kind", "mesa_buffers", "late_sync_object"),
            ("listed_contexts", "mesa_buffers", "late_sync_object"),
            ("listed_contexts", "mesa_buffers", "userptr"), ("listed_contexts", "kfd_memory", ""),

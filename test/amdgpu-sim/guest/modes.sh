@@ -407,6 +407,18 @@ mode_listed_contexts() {
     esac
 }
 
+# With --no-loss, a dump refuses the loss of trap handlers, unless it is allowed.
+mode_no_loss() {
+    start
+    refused_dump "trap handlers.*--allow-loss=gpu" --no-loss
+    rm -f "$dir/ready" "$dir/result" "$dir/alive"
+    start
+    dump_well allowed --no-loss --allow-loss=gpu
+    restore_well allowed restore
+    still_works "the restore"
+    verify
+}
+
 # A dump of the running client doesn't change its contexts.
 mode_listed_running() {
     reload_simulator list_contexts=1
