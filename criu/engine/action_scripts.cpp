@@ -111,7 +111,7 @@ int ActionScripts::reached(const model::StageEvent& event) {
     int status = 0;
     for (auto program = programs_.rbegin(); program != programs_.rend(); ++program) {
         const ErrorContext context([&] { return fmt::format("action script {} at {}", *program, stage); });
-        const int one = runOne(*program, environment);
+        const int one = runOne(*program, environment, event.stage == model::Stage::PostResume ? std::nullopt : limit_);
         if (one != 0)
             log_.warn("Action script {} at {} exited with status {}", *program, stage, one);
         status |= one;
@@ -119,7 +119,8 @@ int ActionScripts::reached(const model::StageEvent& event) {
     return status;
 }
 
-int ActionScripts::runOne(const std::string& program, std::span<char* const> environment) {
+int ActionScripts::runOne(const std::string& program, std::span<char* const> environment,
+                          std::optional<std::chrono::seconds> limit) {
     const SpawnAttributes attributes(stop_.inheritedMask());
     std::string name = program;
     char* const arguments[] = {name.data(), nullptr};
@@ -129,11 +130,11 @@ int ActionScripts::runOne(const std::string& program, std::span<char* const> env
         failWith(problem, "start it");
 
     Child child(pid);
-    const int timeoutMs = limit_ ? static_cast<int>(std::chrono::milliseconds(*limit_).count()) : -1;
+    const int timeoutMs = limit ? static_cast<int>(std::chrono::milliseconds(*limit).count()) : -1;
     if (!child.ended(stop_.fd(), timeoutMs)) {
         stop_.throwIfRequested();
-        if (limit_)
-            failWith(ETIMEDOUT, "hasn't ended within {} s", limit_->count());
+        if (limit)
+            failWith(ETIMEDOUT, "hasn't ended within {} s", limit->count());
     }
     return child.reap();
 }

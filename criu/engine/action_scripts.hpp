@@ -19,7 +19,7 @@ namespace criu::engine {
 class ActionScripts : public model::StageListener {
 public:
     /// `programs` are in the order of the command line. criu searches for them in $PATH. `limit`: time that each
-    /// program may take; nullopt means no limit.
+    /// program may take before the tree runs; nullopt means no limit.
     ActionScripts(std::span<const std::string> programs, StopRequest& stop, Log& log,
                   std::optional<std::chrono::seconds> limit = std::nullopt) noexcept
         : programs_(programs), stop_(stop), log_(log), limit_(limit) {}
@@ -32,7 +32,8 @@ public:
     [[nodiscard]] bool mayFreeze() const noexcept override { return !programs_.empty(); }
 
 private:
-    int runOne(const std::string& program, std::span<char* const> environment);
+    int runOne(const std::string& program, std::span<char* const> environment,
+               std::optional<std::chrono::seconds> limit);
 
     std::span<const std::string> programs_;
     StopRequest& stop_;

@@ -203,8 +203,8 @@ struct Options {
     std::optional<std::string> pidFile;  ///< relative to the work directory; the file must not exist
     bool shellJob = false;
     bool orphanPtsMaster = false;  ///< only for requests: the client accepts orphan masters
-    /// Time that a listener of a restore may take at a stage; unset: no limit. If it is set, the stage PreResume needs
-    /// the consent of all listeners.
+    /// Time that a listener of a restore may take at each stage up to PreResume; unset: no limit. If it is set, the
+    /// stage PreResume needs the consent of all listeners.
     std::optional<std::chrono::seconds> holdTimeout;
     std::vector<std::string> actionScripts;  ///< paths of the action scripts, in the order of the options
     bool execCommandWanted = false;          ///< --exec-cmd

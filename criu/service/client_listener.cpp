@@ -54,7 +54,7 @@ Record<CriuReq> ClientListener::answerTo(Stage stage, pid_t pid, int passed) {
     message.notify = &notify;
     connection_.send(message, passed);
 
-    if (!waitReady(connection_.fd(), POLLIN, {stop_, limit_}))
+    if (limit_ && stage != Stage::PostResume && !waitReady(connection_.fd(), POLLIN, stop_, *limit_))
         failWith(ETIMEDOUT, "the client hasn't answered within {} s", limit_->count());
     auto answer = connection_.receive(stop_);
     if (!answer)

@@ -26,7 +26,7 @@ public:
     ClientListener(Connection& connection, StopRequest& stop, bool wanted) noexcept
         : connection_(connection), stop_(stop), wanted_(wanted) {}
 
-    /// Limits the time for each answer; nullopt means no limit.
+    /// Limits the time for each answer before the tree runs; nullopt means no limit.
     void setLimit(std::optional<std::chrono::seconds> limit) noexcept { limit_ = limit; }
 
     /// Returns 0, or 1 if the client objects. Throws Error if the client has closed the connection, sends an unexpected

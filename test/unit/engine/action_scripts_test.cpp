@@ -122,3 +122,14 @@ TEST_CASE("programs get the signal mask from before and stop when criu is to sto
     // The stop request remains, but doesn't interrupt later scripts.
     CHECK(ActionScripts(masked, stop, log).reached({Stage::NetworkUnlock, criu::HostPid(), scripts.fd()}) == 0);
 }
+
+TEST_CASE("action scripts: a limit ends a program, but not after the tree runs") {
+    const Scripts scripts;
+    const std::vector<std::string> programs{scripts.add("slow", "sleep 1.5")};
+    Log log;
+    StopRequest stop;
+    ActionScripts limited(programs, stop, log, std::chrono::seconds(1));
+    CHECK_THROWS_WITH(limited.reached({Stage::PreResume, criu::HostPid(), scripts.fd()}),
+                      Contains("hasn't ended within 1 s"));
+    CHECK(limited.reached({Stage::PostResume, criu::HostPid(), scripts.fd()}) == 0);
+}
