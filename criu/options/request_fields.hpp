@@ -39,8 +39,8 @@ void readCompress(model::Options& options, const Request& request);
 /// server. With lazy_pages, the dump itself listens there, and only on the loopback device without an address.
 void readPageServer(model::Options& options, const Request& request);
 void readStreamTo(model::Options& options, const Request& request);
-/// Reads public keys. The next two functions read secret keys, which the client passes as descriptors.
 void readAllowLoss(model::Options& options, const Request& request);
+/// Reads public keys. The next two functions read secret keys, which the client passes as descriptors.
 void readEncrypt(model::Options& options, const Request& request);
 void readDecrypt(model::Options& options, const Request& request);
 void readSign(model::Options& options, const Request& request);

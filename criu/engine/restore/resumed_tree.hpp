@@ -13,8 +13,8 @@ namespace criu::engine {
 /// Restored tree whose threads are all seized. The constructor seizes the parked processes, unmaps the restorer, and
 /// sets the dumped credentials, registers, signal masks and POSIX locks.
 ///
-/// No code of the tree has run, and no unprivileged process can trace one of the processes. If the constructor fails,
-/// or the destructor runs before resumeTasks(), criu kills the processes.
+/// No code of the tree has run, and no unprivileged process can access one of the processes until prepareResume(). If
+/// the constructor fails, or the destructor runs before resumeTasks(), criu kills the processes.
 class ResumedTree {
 public:
     ResumedTree(const RestoreRun& run, const PidMap& pids);
