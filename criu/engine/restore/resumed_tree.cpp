@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <span>
 
 #include "criu/base/error.hpp"
@@ -102,14 +103,9 @@ void ResumedTree::forEach(const std::function<void(compel::FrozenProcess& proces
 
 ResumedTree::ResumedTree(const RestoreRun& run, const PidMap& pids) {
     const RestorerAreas areas(run.control);
-    for (const auto& task : run.content.tree.tasks) {
-        if (!task->alive())
-            continue;
-        const ErrorContext context([&] { return fmt::format("process {}", task->pid); });
-        seize(run, pids, *task, areas);
-    }
     // Seizes all processes before the first one gets the credentials of its user: a process with these credentials
     // could trace a process that isn't seized.
+    seize(run, pids, areas);
     const auto forEach = [this](auto&& step) {
         for (std::size_t i = 0; i < members_.size(); ++i) {
             const ErrorContext context([&] { return fmt::format("process {}", members_[i].task->pid); });
@@ -127,23 +123,36 @@ ResumedTree::ResumedTree(const RestoreRun& run, const PidMap& pids) {
         });
         run.lazy->begin();
     }
+    // Number of processes whose programs run at the same time. More processes hardly save more time.
+    constexpr std::size_t kProcessesAtOnce = 32;
+    for (std::size_t first = 0; first < members_.size(); first += kProcessesAtOnce)
+        dropPrivileges(run, first, std::min(first + kProcessesAtOnce, members_.size()));
     forEach([&run](compel::FrozenProcess& process, const Member& member) { complete(run, process, member); });
 }
 
-void ResumedTree::seize(const RestoreRun& run, const PidMap& pids, const model::Task& task,
-                        const RestorerAreas& areas) {
-    Member member{&task, areas.of(task), {}};
+/// Seizes all processes. All of them get the request to stop before criu waits for the first one.
+void ResumedTree::seize(const RestoreRun& run, const PidMap& pids, const RestorerAreas& areas) {
     compel::FreezeOptions options;
     options.seize.killOnExit = true;
-    options.seize.suspendSeccomp = run.content.seccomp.contains(task.pid);
-    const HostPid pid = pids.outside(task.pid);
-    processes_.push_back(compel::FrozenProcess::freeze(pid.value, options));
-    compel::FrozenProcess& process = processes_.back();
-    requireParked(process, member.area);
-    const kernel::ProcPid dir = kernel::ProcDir().open(pid.value);
-    for (compel::FrozenThread& thread : process.threads())
-        member.threads.emplace(pids.insideOf(dir, HostPid(thread.tracee.tid())), &thread);
-    members_.push_back(std::move(member));
+    for (const auto& task : run.content.tree.tasks) {
+        if (!task->alive())
+            continue;
+        const ErrorContext context([&] { return fmt::format("process {}", task->pid); });
+        options.seize.suspendSeccomp = run.content.seccomp.contains(task->pid);
+        processes_.push_back(compel::FrozenProcess::seize(pids.outside(task->pid).value, options));
+        members_.push_back({task.get(), areas.of(*task), {}});
+    }
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+        Member& member = members_[i];
+        const ErrorContext context([&] { return fmt::format("process {}", member.task->pid); });
+        compel::FrozenProcess& process = processes_[i];
+        options.seize.suspendSeccomp = run.content.seccomp.contains(member.task->pid);
+        process.stop(options);
+        requireParked(process, member.area);
+        const kernel::ProcPid dir = kernel::ProcDir().open(process.pid());
+        for (compel::FrozenThread& thread : process.threads())
+            member.threads.emplace(pids.insideOf(dir, HostPid(thread.tracee.tid())), &thread);
+    }
 }
 
 void ResumedTree::releaseFiles(const RestoreRun& run, compel::FrozenProcess& process, const Member& member) {
@@ -161,16 +170,40 @@ void ResumedTree::releaseFiles(const RestoreRun& run, compel::FrozenProcess& pro
     setPosixLocks(calls, member.area.data, locks);
 }
 
+/// Sets the credentials of the processes from index `first` to `end`, and unmaps the restorer.
+void ResumedTree::dropPrivileges(const RestoreRun& run, std::size_t first, std::size_t end) {
+    const PrivilegeDrop::Common common{
+        run.start.credentials, run.start.dumpable, *run.start.labels, {run.start.limits, run.start.limitsBefore}};
+    std::deque<PrivilegeDrop> drops;
+    const auto forEach = [&](auto&& step) {
+        for (std::size_t i = first; i < end; ++i) {
+            const ErrorContext context([&] { return fmt::format("process {}", members_[i].task->pid); });
+            step(i);
+        }
+    };
+    forEach([&](std::size_t i) {
+        const Member& member = members_[i];
+        const model::Task& task = *member.task;
+        moveThreads(task, member.threads, run.cgroups);
+        const auto seccomp = run.content.seccomp.find(task.pid);
+        const UniqueFd* const users = run.nsContext.usernsOf(task);
+        drops
+            .emplace_back(processes_[i], member.threads, task,
+                          seccomp != run.content.seccomp.end() ? &seccomp->second : nullptr, common,
+                          users != nullptr ? users->get() : -1)
+            .start(member.area);
+    });
+    std::vector<compel::Injection*> restorers;
+    forEach([&](std::size_t i) {
+        drops[i - first].finish();
+        restorers.push_back(&drops[i - first].injection());
+    });
+    compel::Injection::cureAll(restorers);
+    forEach([&](std::size_t i) { drops[i - first].injection().cure(); });
+}
+
 void ResumedTree::complete(const RestoreRun& run, compel::FrozenProcess& process, const Member& member) {
     const model::Task& task = *member.task;
-    moveThreads(task, member.threads, run.cgroups);
-    const auto seccomp = run.content.seccomp.find(task.pid);
-    const UniqueFd* const users = run.nsContext.usernsOf(task);
-    PrivilegeDrop(
-        process, member.threads, task, seccomp != run.content.seccomp.end() ? &seccomp->second : nullptr,
-        {run.start.credentials, run.start.dumpable, *run.start.labels, {run.start.limits, run.start.limitsBefore}},
-        users != nullptr ? users->get() : -1)
-        .run(member.area);
     setThreads(task, member.threads);
     if (run.nsContext.ids.isOwnNamespace()) {
         task::restorePrivilegedAttributes(*task.core().tc, kernel::ProcDir().open(process.pid()));

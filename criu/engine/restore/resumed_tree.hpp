@@ -41,8 +41,9 @@ private:
 
     struct Member;
 
-    void seize(const RestoreRun& run, const PidMap& pids, const model::Task& task, const RestorerAreas& areas);
+    void seize(const RestoreRun& run, const PidMap& pids, const RestorerAreas& areas);
     static void releaseFiles(const RestoreRun& run, compel::FrozenProcess& process, const Member& member);
+    void dropPrivileges(const RestoreRun& run, std::size_t first, std::size_t end);
     static void complete(const RestoreRun& run, compel::FrozenProcess& process, const Member& member);
     static void show(const RestoreRun& run, compel::FrozenProcess& process, const model::Task& task);
     static void moveThreads(const model::Task& task, const Threads& threads, cgroup::CgroupRestore& cgroups);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/restore/task/drop_privileges.hpp"
 
+#include <compel/injection.hpp>
+
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
@@ -29,6 +31,18 @@ void addControlUnmapping(const compel::InjectedMemory& restorer, pie::StepList& 
 constexpr std::size_t kBytesAtOnce = std::size_t{4} << 20;
 
 }  // namespace
+
+struct PrivilegeDrop::Running {
+    Running(compel::Tracee& leader, const compel::InjectedMemory& restorer)
+        : injection(leader, pie::interpreterBlob(), restorer), data(injection.data()) {}
+
+    compel::Injection injection;
+    pie::RemoteData data;
+    RemoteProgram program{};
+    std::vector<compel::BlobRun> runs;  // last member: destroyed first, because a run needs the interpreter
+};
+
+PrivilegeDrop::~PrivilegeDrop() = default;
 
 PrivilegeDrop::PrivilegeDrop(compel::FrozenProcess& process, const Threads& threads, const model::Task& task,
                              const std::vector<task::SeccompPlan>* seccomp, const Common& common, int users)
@@ -96,27 +110,33 @@ void PrivilegeDrop::runOthers(compel::Injection& injection) {
     }
 }
 
-void PrivilegeDrop::run(const compel::InjectedMemory& restorer) {
-    compel::Injection injection(process_.leader(), pie::interpreterBlob(), restorer);
-    const auto runLeader = [&](const pie::StepList& list, pie::RemoteData& data) {
-        pie::StepList steps = list;
-        const RemoteProgram program = placeProgram(steps, data, &process_.leader());
-        runPrograms(injection, data, {&program, 1});
-    };
+void PrivilegeDrop::start(const compel::InjectedMemory& restorer) {
+    running_ = std::make_unique<Running>(process_.leader(), restorer);
+    compel::Injection& injection = running_->injection;
     pie::StepList steps;
-    pie::RemoteData data(injection.data());
+    pie::RemoteData& data = running_->data;
     addControlUnmapping(restorer, steps);
     if (seccomp_ != nullptr)
         task::restoreCommonSeccomp(seccomp_->front(), steps, data);
     if (task_.threads.size() > 1) {
-        runLeader(steps, data);
+        const RemoteProgram program = placeProgram(steps, data, &process_.leader());
+        runPrograms(injection, data, {&program, 1});
         runOthers(injection);
         steps = pie::StepList();
         data = pie::RemoteData(injection.data());
     }
     compose(0, steps, data);
-    runLeader(steps, data);
-    injection.cure();
+    running_->program = placeProgram(steps, data, &process_.leader());
+    running_->runs = startPrograms(injection, data, {&running_->program, 1});
+}
+
+void PrivilegeDrop::finish() {
+    finishPrograms(running_->injection, running_->data, {&running_->program, 1}, running_->runs);
+    running_->runs.clear();
+}
+
+compel::Injection& PrivilegeDrop::injection() noexcept {
+    return running_->injection;
 }
 
 }  // namespace criu::engine

@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include <compel/injection.hpp>
 #include <compel/process.hpp>
 
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
+#include "criu/engine/fwd.hpp"
 #include "criu/model/process_tree.hpp"
 #include "criu/task/attributes.hpp"
 #include "criu/task/credentials.hpp"
 #include "criu/task/limits.hpp"
 #include "criu/task/seccomp.hpp"
 #include "criu/task/security_label.hpp"
+
+namespace compel {
+class Injection;
+struct InjectedMemory;
+}  // namespace compel
 
 namespace criu::engine {
 
@@ -51,8 +57,18 @@ public:
     PrivilegeDrop(compel::FrozenProcess& process, const Threads& threads, const model::Task& task,
                   const std::vector<task::SeccompPlan>* seccomp, const Common& common, int users);
 
-    /// Executes all programs. Throws Error with the thread and the step; the caller must then kill the process.
-    void run(const compel::InjectedMemory& restorer);
+    ~PrivilegeDrop();
+    PrivilegeDrop(const PrivilegeDrop&) = delete;
+    PrivilegeDrop& operator=(const PrivilegeDrop&) = delete;
+
+    /// Executes the programs of all threads but the leader, and starts that of the leader, so that the leaders of
+    /// several processes execute their programs at the same time. Throws Error with the thread and the step; the caller
+    /// must then kill the process.
+    void start(const compel::InjectedMemory& restorer);
+    /// Waits for the end of the leader's program. Throws Error as start() does.
+    void finish();
+    /// Returns the interpreter in the process, after start(). The caller unmaps it (compel::Injection::cureAll()).
+    [[nodiscard]] compel::Injection& injection() noexcept;
 
     /// Returns true if a thread of the process gets credentials that differ from `now`.
     [[nodiscard]] static bool changesCredentials(const model::Task& task, const task::Credentials& now);
@@ -69,6 +85,10 @@ private:
     const Common& common_;
     int users_;
     bool changes_;
+    struct Running;
+    std::unique_ptr<Running> running_;  ///< interpreter and program of the leader; null before start()
+};
+std::vector<compel::BlobRun> runs_;  ///< running program of the leader; destroyed before the interpreter is unmapped
 };
 
 }  // namespace criu::engine
