@@ -32,6 +32,14 @@ StopInfo::Kind nextStop(Tracee& thread, int signal) {
     return stop.kind;
 }
 
+/// Returns the number of threads, including zombie threads and kernel worker threads. Throws TraceeGone.
+std::size_t readThreadCount(pid_t pid) {
+    const auto status = readThreadStatus(pid);
+    if (!status)
+        throw TraceeGone(ESRCH, join("process ", pid));
+    return status->threads;
+}
+
 bool hasEnded(Tracee* thread) {
     try {
         return thread->hasEnded();
@@ -50,7 +58,8 @@ FrozenProcess FrozenProcess::freeze(pid_t pid, FreezeOptions options) {
 
 FrozenProcess FrozenProcess::seize(pid_t pid, FreezeOptions options) {
     FrozenProcess process = seizeFirst(pid, options);
-    process.seizeNewThreads(options);
+    if (process.counted_ > 1)
+        process.seizeNewThreads(options);
     return process;
 }
 
@@ -61,6 +70,8 @@ FrozenProcess FrozenProcess::seizeFirst(pid_t pid, const FreezeOptions& options)
     if (status->process != pid)
         fail("freeze process ", pid, ": that is a thread of process ", status->process);
     FrozenProcess process(pid);
+    process.counted_ = status->threads;
+    process.libraries_ = options.libraries;
     try {
         process.seizeLeader(options);
     } catch (const TraceeGone& gone) {
@@ -73,6 +84,10 @@ FrozenProcess FrozenProcess::seizeFirst(pid_t pid, const FreezeOptions& options)
 void FrozenProcess::stop(FreezeOptions options) {
     const auto deadline = std::chrono::steady_clock::now() + options.patience;
     try {
+        waitForStops(deadline);
+        // Without zombie threads and kernel worker threads, the kernel's number alone shows that no thread runs.
+        if (readThreadCount(pid_) == threads_.size())
+            return;
         // Repeats until the number of threads shows that all were found: running threads may create others, and the
         // kernel's list of threads may omit some if others end during the read.
         while (seizeListedThreads(options, deadline) != Found::All) {
@@ -89,6 +104,8 @@ FrozenProcess& FrozenProcess::operator=(FrozenProcess&& other) noexcept {
     if (this != &other) {
         release();
         pid_ = other.pid_;
+        counted_ = other.counted_;
+        libraries_ = std::move(other.libraries_);
         memory_ = std::move(other.memory_);
         threads_ = std::move(other.threads_);
         workers_ = other.workers_;
@@ -149,16 +166,13 @@ std::vector<pid_t> FrozenProcess::seizeNewThreads(const FreezeOptions& options) 
 FrozenProcess::Found FrozenProcess::seizeListedThreads(const FreezeOptions& options, Deadline deadline) {
     const std::vector<pid_t> dead = seizeNewThreads(options);
     waitForStops(deadline);
-    const auto status = readThreadStatus(pid_);
-    if (!status)
-        throw TraceeGone(ESRCH, join("process ", pid_));
     // Adds the zombie threads, because the kernel counts a zombie thread until it is reaped.
     const auto lingering = std::count_if(dead.begin(), dead.end(), [this](pid_t tid) {
         const auto thread = readThreadStatus(tid);
         return thread && thread->process == pid_;
     });
-    return status->threads == threads_.size() + static_cast<std::size_t>(lingering) + workers_ ? Found::All
-                                                                                               : Found::Perhaps;
+    return readThreadCount(pid_) == threads_.size() + static_cast<std::size_t>(lingering) + workers_ ? Found::All
+                                                                                                     : Found::Perhaps;
 }
 
 void FrozenProcess::waitForStops(Deadline deadline) {
@@ -213,10 +227,13 @@ void FrozenProcess::waitForStops(Deadline deadline) {
 
 std::optional<SyscallInstruction> FrozenProcess::syscallInstruction() {
     if (!syscallInstruction_)
-        syscallInstruction_ = findSyscallInstruction(pid_, [this](std::string_view name) {
-            if (name.starts_with("anon_inode:"))
-                anonymousInodes_.emplace(name);
-        });
+        syscallInstruction_ = findSyscallInstruction(
+            pid_,
+            [this](std::string_view name) {
+                if (name.starts_with("anon_inode:"))
+                    anonymousInodes_.emplace(name);
+            },
+            libraries_.get());
     return *syscallInstruction_;
 }
 

@@ -2,6 +2,7 @@
 #include <compel/remote_syscalls.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <span>
 #include <string>
@@ -17,7 +18,8 @@ struct Code {
     RemoteAddress start;
     RemoteAddress end;
     bool isVdso;
-    bool isLibrary;  ///< true if the mapping has the name of a library that usually contains a restorer
+    bool isLibrary;    ///< true if the mapping has the name of a library that usually contains a restorer
+    std::string name;  ///< name of a library; empty for other mappings
 };
 
 /// Search for system call instructions and a restorer in the code of one process.
@@ -32,6 +34,29 @@ public:
     }
     [[nodiscard]] std::optional<SyscallInstruction> any() const {
         return any_ != 0 ? std::optional<SyscallInstruction>(any_) : std::nullopt;
+    }
+
+    /// Returns true if the instruction and the restorer are at the same places in `code` as in `library`, which becomes
+    /// the result of the search.
+    bool isAt(const Code& code, const LibraryCode& library) {
+        std::array<std::byte, syscallReturnBytes.size()> returning{};
+        std::array<std::byte, restorerBytes.size()> restorer{};
+        if (code.name != library.name || code.end - code.start != library.size ||
+            memory_.readSome(code.start + library.returning, returning) < returning.size() ||
+            memory_.readSome(code.start + library.restorer, restorer) < restorer.size() ||
+            returning != syscallReturnBytes || restorer != restorerBytes)
+            return false;
+        returning_ = code.start + library.returning;
+        restorer_ = code.start + library.restorer;
+        return true;
+    }
+
+    /// Returns the places of the result in `code`; nothing if one of them is in another mapping.
+    [[nodiscard]] std::optional<LibraryCode> placeIn(const Code& code) const {
+        const auto isIn = [&code](RemoteAddress at) { return code.start <= at && at < code.end; };
+        if (code.name.empty() || !isIn(returning_) || !isIn(restorer_))
+            return std::nullopt;
+        return LibraryCode{code.name, code.end - code.start, returning_ - code.start, restorer_ - code.start};
     }
 
     /// Searches one mapping. Returns true if all addresses are found.
@@ -92,18 +117,21 @@ bool isLibraryName(std::string_view path) {
 }  // namespace
 
 std::optional<SyscallInstruction> findSyscallInstruction(pid_t pid) {
-    return findSyscallInstruction(pid, {});
+    return findSyscallInstruction(pid, {}, nullptr);
 }
 
-std::optional<SyscallInstruction> findSyscallInstruction(pid_t pid,
-                                                         const std::function<void(std::string_view)>& visit) {
+std::optional<SyscallInstruction> findSyscallInstruction(pid_t pid, const std::function<void(std::string_view)>& visit,
+                                                         KnownLibraries* known) {
     constexpr std::uint64_t mostSearched = std::uint64_t{8} << 20;
     std::vector<Code> all;
     visitMappings(pid, [&](const MemoryRange& range) {
         if (visit)
             visit(range.name);
-        if (range.executable && range.readable && range.name != "[vsyscall]")
-            all.push_back({range.start, range.end, range.name == "[vdso]", isLibraryName(range.name)});
+        if (range.executable && range.readable && range.name != "[vsyscall]") {
+            const bool isLibrary = isLibraryName(range.name);
+            all.push_back({range.start, range.end, range.name == "[vdso]", isLibrary,
+                           isLibrary ? std::string(range.name) : std::string()});
+        }
         return true;
     });
     std::stable_sort(all.begin(), all.end(), [](const Code& left, const Code& right) {
@@ -111,13 +139,20 @@ std::optional<SyscallInstruction> findSyscallInstruction(pid_t pid,
     });
     const RemoteMemory memory(pid);
     CodeSearch search(memory);
+    if (known != nullptr)
+        for (const LibraryCode& library : *known)
+            if (std::any_of(all.begin(), all.end(), [&](const Code& code) { return search.isAt(code, library); }))
+                return search.withRestorer();
     std::uint64_t searched = 0;
     for (const Code& code : all) {
         searched += code.end - code.start;
         if (searched > mostSearched)
             break;
-        if (!code.isVdso && search.lookForAll(code))
-            return search.withRestorer();
+        if (code.isVdso || !search.lookForAll(code))
+            continue;
+        if (const auto place = search.placeIn(code); place && known != nullptr)
+            known->push_back(*place);
+        return search.withRestorer();
     }
     // Searches the vDSO first, because other processes can't unmap it.
     std::stable_partition(all.begin(), all.end(), [](const Code& code) { return code.isVdso; });

@@ -99,6 +99,37 @@ TEST_CASE("a stopped thread executes system calls and doesn't notice") {
     CHECK(child.exitCode() == 7);
 }
 
+TEST_CASE("a search finds a known library, and notices other content under its name") {
+    const auto sleep = [](const Child::Talk&) {
+        for (;;)
+            ::pause();
+        return 0;
+    };
+    Child first(sleep);
+    Child second(sleep);
+    KnownLibraries known;
+    const auto plain = findSyscallInstruction(first.pid());
+    const auto found = findSyscallInstruction(first.pid(), {}, &known);
+    REQUIRE(plain);
+    REQUIRE(found);
+    REQUIRE(plain->restorer != 0);
+    REQUIRE(known.size() == 1);
+    CHECK(found->address == plain->address);
+
+    const auto fromKnown = findSyscallInstruction(second.pid(), {}, &known);
+    REQUIRE(fromKnown);
+    CHECK(fromKnown->address == plain->address);
+    CHECK(known.size() == 1);
+
+    KnownLibraries wrong = known;
+    ++wrong.front().returning;
+    const auto corrected = findSyscallInstruction(second.pid(), {}, &wrong);
+    REQUIRE(corrected);
+    CHECK(corrected->address == plain->address);
+    CHECK(corrected->restorer == plain->restorer);
+    CHECK(wrong.size() == 2);
+}
+
 TEST_CASE("a process without any system call instruction gets one for a while") {
     Child child([](const Child::Talk& talk) -> int {
         talk.say("ready");

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -19,6 +20,8 @@ struct FreezeOptions {
     /// Timeout for stopping all threads. If a thread doesn't stop in time, freeze() throws Error. An example is a
     /// thread that is blocked in the kernel (state D), such as a parent in vfork(2).
     std::chrono::milliseconds patience{10'000};
+    /// Libraries that the processes of a tree have in common, for FrozenProcess::syscallInstruction(); may be null.
+    std::shared_ptr<KnownLibraries> libraries{};
 };
 
 struct FrozenThread {
@@ -117,10 +120,12 @@ private:
     void release() noexcept;
 
     pid_t pid_;
+    std::size_t counted_ = 0;  ///< number of threads before the leader was seized
     RemoteMemory memory_;
     std::vector<FrozenThread> threads_;
     std::size_t workers_ = 0;  ///< number of kernel worker threads at the last count
     std::optional<std::optional<SyscallInstruction>> syscallInstruction_;
+    std::shared_ptr<KnownLibraries> libraries_;  ///< see FreezeOptions
     std::set<std::string, std::less<>>
         anonymousInodes_;  ///< names of mapped anonymous inodes; valid if syscallInstruction_ has a value
 };

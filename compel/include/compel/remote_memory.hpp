@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 namespace compel {
 
@@ -26,6 +27,17 @@ struct SyscallInstruction {
     /// frame.
     RemoteAddress restorer;
 };
+
+/// Place of a system call instruction and of a restorer in a library that several processes map.
+struct LibraryCode {
+    std::string name;             ///< name of the library's mapping in /proc/PID/maps
+    std::uint64_t size = 0;       ///< size of this mapping in bytes
+    std::uint64_t returning = 0;  ///< offset of the instruction in the mapping; a return instruction follows it
+    std::uint64_t restorer = 0;   ///< offset of the restorer in the mapping
+};
+/// Libraries in which earlier searches have found both. Because a process may map other content under a known name, a
+/// search compares the bytes at these places.
+using KnownLibraries = std::vector<LibraryCode>;
 
 /// Reader and writer of another process' memory, by process_vm_readv(2) and process_vm_writev(2). If a mapping's
 /// protection forbids these calls, uses /proc/PID/mem, which ignores protections for a tracer. If the kernel forbids

@@ -19,8 +19,10 @@ namespace compel {
 /// linker, the C library and other small mappings. Then searches for any instruction, in the vDSO and in other
 /// mappings. Returns nothing if no readable executable mapping contains one.
 std::optional<SyscallInstruction> findSyscallInstruction(pid_t pid);
-/// Does the same, and calls `visit` with the name of each mapping.
-std::optional<SyscallInstruction> findSyscallInstruction(pid_t pid, const std::function<void(std::string_view)>& visit);
+/// Does the same, and calls `visit` with the name of each mapping. Looks at the places in `known` first, and adds a new
+/// place to it.
+std::optional<SyscallInstruction> findSyscallInstruction(pid_t pid, const std::function<void(std::string_view)>& visit,
+                                                         KnownLibraries* known);
 
 /// Returns true if the result of a system call is an error (-errno).
 constexpr bool isSyscallError(std::int64_t result) noexcept {

@@ -143,8 +143,6 @@ void FrozenTree::add(HostPid pid) {
         refuseUntraceable(*task);
         before_(pid);
         task->process = seizeAsAllowed(pid);
-        if (!onlySeizing_)
-            stop(*task);
     }
     known_.emplace(pid, task.get());
     tasks_.push_back(std::move(task));
@@ -164,10 +162,13 @@ bool FrozenTree::isChildOfMember(const FrozenTask& task) const {
     return known_.contains(HostPid(task.stat.ppid));
 }
 
+/// Adds the unknown children of a process, and stops them. All children get the request to stop before criu waits for
+/// the first one. Returns true if the next pass of addAll() may find more processes.
 bool FrozenTree::addChildren(FrozenTask& parent) {
-    bool found = false;
     if (!parent.alive())
         return false;
+    const std::size_t first = tasks_.size();
+    bool found = false;
     for (const compel::FrozenThread& thread : parent.process->threads()) {
         // For the kernel, the parent of a process is one thread (task_struct::real_parent). When this thread ends, the
         // kernel makes another thread of the parent process the parent.
@@ -175,41 +176,60 @@ bool FrozenTree::addChildren(FrozenTask& parent) {
         const HostPid parentThread = tid == parent.pid() ? HostPid() : tid;
         for (const pid_t number : kernel::readChildren(parent.dir, tid.value, buffer_)) {
             const HostPid child(number);
-            if (FrozenTask* const known = find(child); known != nullptr) {
-                known->parentThread = parentThread;
-                continue;
-            }
-            stop_.throwIfRequested();
-            try {
-                add(child);
-                tasks_.back()->parentThread = parentThread;
-                if (!isChildOfMember(*tasks_.back())) {
-                    // The child ended after criu read the list of children, and a process that isn't in the tree now
-                    // has its pid.
-                    tasks_.pop_back();
-                    known_.erase(child);
+            if (find(child) == nullptr) {
+                stop_.throwIfRequested();
+                found = true;
+                if (!tryFor(child, [&] { add(child); }))
                     continue;
-                }
-            } catch (const Error& error) {
-                if (error.code() != ENOENT && error.code() != ESRCH)
-                    throw;
-                continue;  // the child ended and was reaped before criu seized it
-            } catch (const compel::Error&) {
-                // The child ended while criu stopped it. The next pass of addAll() finds the zombie.
-                kernel::TaskStat stat;
-                try {
-                    stat = kernel::readStat(proc_.open(child.value), buffer_);
-                } catch (const Error&) {
-                    found = true;
-                    continue;
-                }
-                if (!isDead(stat))
-                    throw;
             }
-            found = true;
+            find(child)->parentThread = parentThread;
         }
     }
+    stopAdded(first);
     return found;
+}
+
+/// Calls `work`, which seizes or stops a child. Returns false if the child has ended. The next pass of addAll() finds
+/// the zombie, if there is one.
+bool FrozenTree::tryFor(HostPid child, const std::function<void()>& work) {
+    try {
+        work();
+        return true;
+    } catch (const Error& error) {
+        if (error.code() != ENOENT && error.code() != ESRCH)
+            throw;
+    } catch (const compel::Error&) {
+        if (!hasEnded(child))
+            throw;
+    }
+    return false;
+}
+
+bool FrozenTree::hasEnded(HostPid pid) {
+    try {
+        return isDead(kernel::readStat(proc_.open(pid.value), buffer_));
+    } catch (const Error&) {
+        return true;  // its parent has reaped it
+    }
+}
+
+/// Stops the processes from index `first` that add() has seized. Removes a process that has ended. Also removes a
+/// process that isn't in the tree: a child may end after criu has read the list of children, and another process may
+/// get its pid.
+void FrozenTree::stopAdded(std::size_t first) {
+    for (std::size_t i = first; i < tasks_.size();) {
+        FrozenTask& task = *tasks_[i];
+        const HostPid pid = task.pid();
+        const ErrorContext context([&] { return fmt::format("process {}", pid); });
+        stop_.throwIfRequested();
+        const bool stops = task.alive() && !onlySeizing_;
+        if ((!stops || tryFor(pid, [&] { stop(task); })) && isChildOfMember(task)) {
+            ++i;
+            continue;
+        }
+        known_.erase(pid);
+        tasks_.erase(tasks_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
 }
 
 void FrozenTree::addAll() {
@@ -228,14 +248,20 @@ FrozenTree::FrozenTree(std::chrono::seconds timeout, StopRequest& stop, Log& log
     : timeout_(timeout), stop_(stop), log_(log) {
     constexpr std::chrono::hours kForEver{24 * 365};
     options_.patience = timeout.count() > 0 ? std::chrono::milliseconds(timeout) : kForEver;
+    options_.libraries = std::make_shared<compel::KnownLibraries>();
     options_.seize.suspendSeccomp = true;
     options_.seize.longestWait = std::chrono::milliseconds(timeout);
 }
 
 void FrozenTree::addTree(HostPid root) {
     add(root);
-    if (!tasks_.front()->alive())
+    FrozenTask& task = *tasks_.front();
+    if (!task.alive())
         fail("process {} has ended (it is a zombie)", root);
+    if (!onlySeizing_) {
+        const ErrorContext context([&] { return fmt::format("process {}", root); });
+        stop(task);
+    }
     addAll();
 }
 

@@ -144,6 +144,9 @@ public:
 private:
     void addTree(HostPid root);
     bool addChildren(FrozenTask& parent);
+    [[nodiscard]] bool tryFor(HostPid child, const std::function<void()>& work);
+    [[nodiscard]] bool hasEnded(HostPid pid);
+    void stopAdded(std::size_t first);
     [[nodiscard]] bool isChildOfMember(const FrozenTask& task) const;
     void add(HostPid pid);
     void addAll();

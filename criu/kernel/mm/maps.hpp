@@ -109,6 +109,9 @@ struct Vma {
     std::uint64_t swap = 0;
     std::uint64_t locked = 0;
 
+    /// Access mode of the mapped open file description: O_RDONLY or O_RDWR; -1 if criu hasn't read it.
+    int access = -1;
+
     [[nodiscard]] std::uint64_t size() const noexcept { return end - start; }
 };
 

@@ -118,7 +118,7 @@ public:
         : process_(process), segments_(segments), dump_(dump) {}
 
     FileId segmentFor(const kernel::Vma& vma) override { return segments_.fileFor(process_, vma, dump_); }
-    int accessOf(const kernel::Vma& vma) override { return access(process_, vma); }
+    int accessOf(const kernel::Vma& vma) override { return vma.access >= 0 ? vma.access : access(process_, vma); }
     bool isPlain(const kernel::Vma& vma) override { return plain(process_, vma); }
 
     /// Implement accessOf() and isPlain() for a process.

@@ -51,6 +51,20 @@ std::vector<kernel::Vma> readMappings(const kernel::ProcPid& process, const Log&
     return kernel::readSmaps(process);
 }
 
+/// Also reads the access modes of mapped files, which collect() would read for one process after the other.
+std::vector<kernel::Vma> readMappingsAhead(const kernel::ProcPid& process, const Log& log) {
+    std::vector<kernel::Vma> mappings = readMappings(process, log);
+    try {
+        for (kernel::Vma& vma : mappings)
+            if (vma.inode != 0)
+                vma.access = memory::ProcMappedFiles::access(process, vma);
+    } catch (const Error&) {
+        // Ignored: collect() reads an access mode that it needs, and reports the failure.
+        return mappings;
+    }
+    return mappings;
+}
+
 }  // namespace
 
 class DumpMemory::Work {
@@ -118,7 +132,7 @@ void DumpMemory::Work::lookAhead(FrozenTree& tree) {
         if (!task->alive())
             continue;
         auto read = std::make_shared<std::packaged_task<std::vector<kernel::Vma>()>>(
-            [&dir = task->dir, &log = inputs_.log] { return readMappings(dir, log); });
+            [&dir = task->dir, &log = inputs_.log] { return readMappingsAhead(dir, log); });
         ahead_.emplace(task->pid(), read->get_future());
         readers_->submit([read] { (*read)(); });
     }
