@@ -107,6 +107,8 @@ std::optional<SyscallInstruction> findSyscallInstruction(pid_t pid,
         return true;
     });
     std::stable_sort(all.begin(), all.end(), [](const Code& left, const Code& right) {
+        if (vdsoHasRestorer && left.isVdso != right.isVdso)
+            return left.isVdso;
         return left.isLibrary != right.isLibrary ? left.isLibrary : left.end - left.start < right.end - right.start;
     });
     const RemoteMemory memory(pid);
@@ -116,7 +118,7 @@ std::optional<SyscallInstruction> findSyscallInstruction(pid_t pid,
         searched += code.end - code.start;
         if (searched > mostSearched)
             break;
-        if (!code.isVdso && search.lookForAll(code))
+        if ((vdsoHasRestorer || !code.isVdso) && search.lookForAll(code))
             return search.withRestorer();
     }
     // Searches the vDSO first, because other processes can't unmap it.
