@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <initializer_list>
 
 #include "compel/asm/sigframe.h"
 #include "compel/c/control.hpp"
@@ -66,7 +67,7 @@ void setIp(user_regs_struct_t* regs, std::uint64_t ip) {
 extern "C" {
 
 // Instructions for compel_execute_syscall(): svc #0, brk #0.
-extern const char code_syscall[8] = {0x01, 0x00, 0x00, -0x2c, 0x00, 0x00, 0x20, -0x2c};
+extern const char code_syscall[8] = {0x01, 0x00, 0x00, 0xd4, 0x00, 0x00, 0x20, 0xd4};
 
 int ptrace_get_regs(int pid, user_regs_struct_t* regs) {
     iovec part = {regs, sizeof(*regs)};
