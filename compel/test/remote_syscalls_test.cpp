@@ -159,7 +159,6 @@ TEST_CASE("a thread in 32-bit code executes 64-bit system calls and doesn't noti
     CHECK(std::memcmp(&before, &after, sizeof(before)) == 0);
     CHECK(test::mapsOf(child.pid()) == maps);
 }
-#endif
 
 TEST_CASE("segments of thread-local storage can be read and set") {
     Child child([](const Child::Talk& talk) { return talk.hear() == "end" ? 5 : 1; });
@@ -181,6 +180,7 @@ TEST_CASE("segments of thread-local storage can be read and set") {
     child.say("end");
     CHECK(child.exitCode() == 5);
 }
+#endif
 
 TEST_CASE("extended state can be read in full and set") {
     Child child([](const Child::Talk& talk) { return talk.hear() == "end" ? 5 : 1; });

@@ -149,6 +149,7 @@ void workOn(pid_t pid) {
     process.detach();
 }
 
+#if defined(__x86_64__)
 /// Calls `work` in a child process, which then ends without cleaning up.
 void dieAfter(const std::function<void()>& work) {
     const pid_t worker = ::fork();
@@ -165,7 +166,6 @@ void dieAfter(const std::function<void()>& work) {
     REQUIRE(status == 0);
 }
 
-#if defined(__x86_64__)
 /// Counts in 32-bit code and never returns.
 [[noreturn]] void countIn32Bit(const volatile std::uint32_t* counter) {
     static constexpr unsigned char code[] = {0xff, 0x03, 0xeb, 0xfc};  // incl (%ebx), jmp back

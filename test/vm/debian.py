@@ -15,7 +15,7 @@ from machine import Kernel, Missing, require
 from processors import AMD64
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
-# Which release has a kernel series, and the package that depends on the newest one of it.
+# Release with a kernel series, and the package that depends on the newest one of it.
 SERIES = {
     "5.10": ("bullseye", "linux-image-{}"),
     "6.1": ("bookworm", "linux-image-{}"),
@@ -123,7 +123,7 @@ def unpack(tree, suite, packages, architecture):
                           capture_output=True, text=True, check=False)
     if made.returncode != 0:
         raise Missing(f"a root file system can't be made: {made.stderr.strip()[-300:]}")
-    # Does by hand what scripts of the packages would.
+    # The scripts of the packages would do these steps.
     for name in ("passwd", "group"):
         if os.path.exists(master := os.path.join(tree, f"usr/share/base-passwd/{name}.master")):
             shutil.copy(master, os.path.join(tree, "etc", name))

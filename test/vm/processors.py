@@ -8,7 +8,7 @@ EXIT_PORT = 0xF4
 
 @dataclasses.dataclass(frozen=True)
 class Processor:
-    """What differs between the machines of two processors."""
+    """Differences between the machines of two processors."""
     debian: str  # Debian's name of the architecture
     kernel: str  # how releases of its stock kernel end
     qemu: str  # QEMU's program

@@ -23,7 +23,7 @@ constexpr unsigned systemCallNote = 0x404;  // NT_ARM_SYSTEM_CALL
 
 /// Register sets of an extended state, in the order in which they are written. FloatingPointSet precedes ScalableSet,
 /// which also has the vector length.
-constexpr std::array extendedSets{FloatingPointSet, ScalableSet,   ThreadPointerSet, AddressKeysSet,
+constexpr std::array extendedSets{FloatingPointSet, ScalableSet,    ThreadPointerSet, AddressKeysSet,
                                   GenericKeySet,    EnabledKeysSet, TaggedAddressSet};
 
 /// Takes the program counter and the stack pointer from the registers of 32-bit code.

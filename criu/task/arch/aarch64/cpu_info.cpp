@@ -16,14 +16,14 @@ namespace {
 
 /// Names of the bits of AT_HWCAP and AT_HWCAP2, as /proc/cpuinfo shows them (asm/hwcap.h, arch/arm64/kernel/cpuinfo.c).
 constexpr std::array<std::string_view, 64> kFirstNames{
-    "fp",      "asimd",  "evtstrm", "aes",      "pmull",    "sha1", "sha2",    "crc32", "atomics", "fphp", "asimdhp",
-    "cpuid",   "asimdrdm", "jscvt", "fcma",     "lrcpc",    "dcpop", "sha3",   "sm3",   "sm4",     "asimddp",
-    "sha512",  "sve",    "asimdfhm", "dit",     "uscat",    "ilrcpc", "flagm", "ssbs",  "sb",      "paca", "pacg"};
+    "fp",    "asimd",    "evtstrm", "aes",   "pmull",  "sha1",  "sha2", "crc32", "atomics", "fphp",    "asimdhp",
+    "cpuid", "asimdrdm", "jscvt",   "fcma",  "lrcpc",  "dcpop", "sha3", "sm3",   "sm4",     "asimddp", "sha512",
+    "sve",   "asimdfhm", "dit",     "uscat", "ilrcpc", "flagm", "ssbs", "sb",    "paca",    "pacg"};
 constexpr std::array<std::string_view, 64> kSecondNames{
-    "dcpodp", "sve2",    "sveaes",  "svepmull",  "svebitperm", "svesha3",  "svesm4",  "flagm2",  "frint",
-    "svei8mm", "svef32mm", "svef64mm", "svebf16", "i8mm",      "bf16",     "dgh",     "rng",     "bti",
-    "mte",    "ecv",     "afp",     "rpres",     "mte3",       "sme",      "smei16i64", "smef64f64", "smei8i32",
-    "smef16f32", "smeb16f32", "smef32f32", "smefa64", "wfxt",  "ebf16",    "sveebf16"};
+    "dcpodp",    "sve2",      "sveaes",    "svepmull", "svebitperm", "svesha3", "svesm4",    "flagm2",    "frint",
+    "svei8mm",   "svef32mm",  "svef64mm",  "svebf16",  "i8mm",       "bf16",    "dgh",       "rng",       "bti",
+    "mte",       "ecv",       "afp",       "rpres",    "mte3",       "sme",     "smei16i64", "smef64f64", "smei8i32",
+    "smef16f32", "smeb16f32", "smef32f32", "smefa64",  "wfxt",       "ebf16",   "sveebf16"};
 
 using Words = std::array<std::uint64_t, 2>;
 

@@ -43,10 +43,9 @@ void add(std::vector<std::byte>& state, compel::RegisterSet set, const T& value)
 }
 
 /// Fields of the address keys, in the order of the register set.
-constexpr std::array kAddressKeyFields{&PacAddressKeys::apiakey_lo, &PacAddressKeys::apiakey_hi,
-                                       &PacAddressKeys::apibkey_lo, &PacAddressKeys::apibkey_hi,
-                                       &PacAddressKeys::apdakey_lo, &PacAddressKeys::apdakey_hi,
-                                       &PacAddressKeys::apdbkey_lo, &PacAddressKeys::apdbkey_hi};
+constexpr std::array kAddressKeyFields{
+    &PacAddressKeys::apiakey_lo, &PacAddressKeys::apiakey_hi, &PacAddressKeys::apibkey_lo, &PacAddressKeys::apibkey_hi,
+    &PacAddressKeys::apdakey_lo, &PacAddressKeys::apdakey_hi, &PacAddressKeys::apdbkey_lo, &PacAddressKeys::apdbkey_hi};
 
 void storeKeys(std::span<const std::byte> extended, ThreadInfoAarch64& info, Arena& arena) {
     const auto address = compel::registerSetOf(extended, compel::AddressKeysSet);
@@ -142,8 +141,8 @@ void storeRegisters(std::span<const std::byte> general, std::span<const std::byt
     storeFloatingPoint(extended, info, arena);
     if (const auto scalable = compel::registerSetOf(extended, compel::ScalableSet); !scalable.empty()) {
         info.has_sve = 1;
-        info.sve = {scalable.size(), arena.copy(std::span(reinterpret_cast<const std::uint8_t*>(scalable.data()),
-                                                          scalable.size()))};
+        info.sve = {scalable.size(),
+                    arena.copy(std::span(reinterpret_cast<const std::uint8_t*>(scalable.data()), scalable.size()))};
     }
     storeKeys(extended, info, arena);
     const auto tagged = load<std::uint64_t>(compel::registerSetOf(extended, compel::TaggedAddressSet));

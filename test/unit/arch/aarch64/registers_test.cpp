@@ -64,9 +64,9 @@ TEST_CASE("registers of all kinds are restored unchanged") {
 
     const task::RegisterSets back = task::loadRegisters(thread.store());
     CHECK(std::memcmp(back.general.data(), &thread.registers, sizeof(thread.registers)) == 0);
-    for (const auto set : {compel::FloatingPointSet, compel::ScalableSet, compel::ThreadPointerSet,
-                           compel::AddressKeysSet, compel::GenericKeySet, compel::EnabledKeysSet,
-                           compel::TaggedAddressSet})
+    for (const auto set :
+         {compel::FloatingPointSet, compel::ScalableSet, compel::ThreadPointerSet, compel::AddressKeysSet,
+          compel::GenericKeySet, compel::EnabledKeysSet, compel::TaggedAddressSet})
         CHECK(contentOf(back.extended, set) == contentOf(thread.extended, set));
 }
 
