@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Keeps state of the processor that only aarch64 has, over a dump and a restore: SVE registers and the vector length,
-// signed pointers, and the setting for tagged addresses. Writes "ready" to the file READY, then waits until the file GO
-// exists. Exit status 0 means that all state is unchanged; other values say which isn't.
-// usage: state READY GO
+// Keeps state of the processor that only aarch64 has, over a dump and a restore: the vector length of SVE, signed
+// pointers, and the setting for tagged addresses; with a third argument, SVE registers too. Writes "ready" to the file
+// READY, then waits until the file GO exists. Exit status 0 means that all state is unchanged; other values say which
+// isn't.
+// usage: state READY GO [sve]
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>
@@ -63,7 +64,7 @@ static void* watch(void* unused) {
 int main(int count, char** words) {
     static uint8_t pattern[512];
     static uint8_t found[512];
-    if (count != 3)
+    if (count != 3 && count != 4)
         return 99;
     go = words[2];
     const int has_sve = (getauxval(AT_HWCAP) & HWCAP_SVE) != 0;
@@ -85,10 +86,11 @@ int main(int count, char** words) {
         return 97;
     fprintf(ready, "ready, vectors of %d bytes, %s pointers\n", length, is_signed != pointer ? "signed" : "plain");
     fclose(ready);
-    if (has_sve)
+    const int holds = has_sve && count == 4;
+    if (holds)
         hold(pattern, found, &ends);
     pthread_join(thread, NULL);
-    if (has_sve && memcmp(pattern, found, 2 * (unsigned)length) != 0)
+    if (holds && memcmp(pattern, found, 2 * (unsigned)length) != 0)
         return 1;
     if (has_sve && (prctl(PR_SVE_GET_VL) & PR_SVE_VL_LEN_MASK) != length)
         return 2;

@@ -10,6 +10,16 @@ fail() {
     tail -n 20 "$images"/*.log
     exit 1
 }
+# The refusal leaves the process unharmed.
+setsid "$program" "$images/ready" "$images/go" sve </dev/null >/dev/null 2>&1 &
+holder=$!
+until [ -s "$images/ready" ]; do sleep 0.2; done
+sleep 1
+criu dump -t "$holder" -D "$images" -v4 -o refused.log --shell-job 2>&1 | tail -n 2
+grep -q "registers of SVE" "$images/refused.log" || fail "SVE registers aren't refused"
+touch "$images/go"
+wait "$holder" || fail "a refused process ended with $?"
+rm "$images"/*
 # The shell starts the program, reaps it after the restore, and is dumped with it.
 setsid bash -c "'$program' '$images/ready' '$images/go'; echo \$? >'$images/status'" </dev/null >/dev/null 2>&1 &
 tree=$!
