@@ -20,6 +20,7 @@ help:
 	@echo "make check                  build and run every test suite (root for those that restore)"
 	@echo "make check-gpu              GPU tests in a virtual machine with a simulated driver (scripts/packages-gpu)"
 	@echo "make check-vm               clients and other kernels in a virtual machine (root, scripts/packages-vm)"
+	@echo "make check-aarch64          cross-build for aarch64, and run programs in an emulated machine (root, scripts/packages-aarch64)"
 	@echo "make install                install below PREFIX ($(PREFIX)), with DESTDIR put before it"
 	@echo "make uninstall              remove what was installed from $(BUILD)/"
 	@echo "make deb                    build Debian packages into $(BUILD)/deb (scripts/packages-deb)"
@@ -50,6 +51,13 @@ check-gpu:
 check-vm:
 	@scripts/install-packages vm || echo "Not all of scripts/packages-vm is installed"
 	@scripts/check --build $(BUILD) --jobs $(JOBS) --only vm,kernels
+
+check-aarch64:
+	@scripts/install-packages build aarch64
+	@scripts/sysroot-aarch64
+	@cmake --preset aarch64 -DCRIU_TESTS=ON >/dev/null
+	@cmake --build --preset aarch64 -j$(JOBS)
+	@test/aarch64/machine
 
 install:
 	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_INSTALL_PREFIX="$(PREFIX)" >/dev/null
@@ -103,4 +111,4 @@ man: all
 clean:
 	@rm -rf $(BUILD) $(BUILD)-sanitized $(BUILD)-tidy
 
-.PHONY: all help demo check check-gpu check-vm install uninstall deb bundle bench torture plots fuzz asan tidy format format-check layers man clean
+.PHONY: all help demo check check-gpu check-vm check-aarch64 install uninstall deb bundle bench torture plots fuzz asan tidy format format-check layers man clean

@@ -83,7 +83,7 @@ int waitTrap(int pid, int* which, int* signal) {
 }
 
 bool isCall(user_regs_struct_t* regs, long native, long compat) {
-    return static_cast<long>(get_user_reg(regs, orig_ax)) == (user_regs_native(regs) ? native : compat);
+    return static_cast<long>(REG_SYSCALL_NR(*regs)) == (user_regs_native(regs) ? native : compat);
 }
 
 /// Runs `tasks` threads until each of them has left a system call with this number. `pid`: the thread; -1 if there are

@@ -25,9 +25,9 @@ function(compel_add_blob)
   file(MAKE_DIRECTORY ${generated})
   add_custom_command(
     OUTPUT ${generated}/${ARG_TARGET}.hpp ${generated}/${ARG_TARGET}.cpp
-    COMMAND compel_tool hgen -f $<TARGET_FILE:${image}> -o ${generated}/${ARG_TARGET}.hpp
+    COMMAND ${COMPEL_HGEN} hgen -f $<TARGET_FILE:${image}> -o ${generated}/${ARG_TARGET}.hpp
             --source ${generated}/${ARG_TARGET}.cpp -p ${ARG_NAMESPACE}
-    DEPENDS ${image} compel_tool
+    DEPENDS ${image} ${COMPEL_HGEN_TARGET}
     COMMENT "Making ${ARG_TARGET}.hpp"
     VERBATIM)
   add_library(${ARG_TARGET} STATIC ${generated}/${ARG_TARGET}.cpp ${generated}/${ARG_TARGET}.hpp)

@@ -208,8 +208,10 @@ SyscallInstruction syscallInstructionIn(const Blob& blob, RemoteAddress code) {
 }
 
 BlobRun::BlobRun(Tracee& tracee, const RemoteMemory& memory, RemoteAddress code, const Blob& blob, EndSignal end)
-    : tracee_(&tracee), memory_(&memory), code_(code), blob_(&blob), end_(end), saved_(tracee.registers()) {
+    : tracee_(&tracee), memory_(&memory), code_(code), blob_(&blob), end_(end) {
+    // Reads the registers afterwards, because some kernels show them differently in a Syscall stop.
     tracee.requeueSignal();
+    saved_ = tracee.registers();
     fixRseqIp(tracee, memory, saved_);
     savedMask_ = tracee.signalMask();
     savedShadowStack_ = tracee.shadowStackPointer();

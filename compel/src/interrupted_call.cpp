@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 #include <compel/interrupted_call.hpp>
+#include <compel/remote_memory.hpp>
 
 #include <sys/syscall.h>
 
@@ -17,7 +18,6 @@ namespace compel {
 namespace {
 
 constexpr std::int64_t restartNoHandler = -514;  // -ERESTARTNOHAND of include/linux/errno.h
-constexpr std::int64_t restartByBlock = -516;    // -ERESTART_RESTARTBLOCK
 
 // System calls that return EINTR when a stop interrupts them before they have an effect. Calls that aren't listed
 // return -ERESTART*, so that the kernel restarts them, or may already have had an effect (close(2), ioctl(2)).
@@ -57,9 +57,14 @@ constexpr std::int64_t calls[] = {
     SYS_splice,
 };
 
-bool goesOnByRestart(const Registers& registers) {
-    return registers.isNative() && registers.syscallNumber() == SYS_restart_syscall &&
-           registers.syscallResult() == restartByBlock;
+bool goesOnByRestart(const Tracee& tracee, const Registers& registers) {
+    if (!registers.isNative() || !registers.continuesByBlock())
+        return false;
+    const RemoteAddress at = registers.continuingInstruction();
+    if (at == 0)
+        return true;
+    auto instruction = syscallInstructionBytes;
+    return RemoteMemory(tracee.tid()).readSome(at, instruction) == instruction.size() && entersKernel(instruction);
 }
 
 /// Returns the number of the sleeping call: clock_nanosleep(2) if the first argument is a clock, nanosleep(2) if it is
@@ -124,7 +129,7 @@ void restartInterruptedCall(Tracee& tracee) {
 
 std::optional<std::int64_t> findRestartedCall(Tracee& tracee) {
     const Registers found = tracee.registers();
-    if (!goesOnByRestart(found))
+    if (!goesOnByRestart(tracee, found))
         return std::nullopt;
     const SignalMask mask = tracee.signalMask();
     tracee.setSignalMask(allSignals);
@@ -140,7 +145,7 @@ std::optional<std::int64_t> findRestartedCall(Tracee& tracee) {
         throw TraceeGone(ESRCH, join("thread ", tracee.tid(), " in a system call that is made again"));
     tracee.requeueSignal();
     tracee.setSignalMask(mask);
-    return goesOnByRestart(tracee.registers()) ? callOf(function, found) : std::nullopt;
+    return goesOnByRestart(tracee, tracee.registers()) ? callOf(function, found) : std::nullopt;
 }
 
 }  // namespace compel

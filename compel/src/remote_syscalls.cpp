@@ -48,8 +48,10 @@ RemoteAddress findRoomFor32BitCode(pid_t pid, std::uint64_t size) {
 }  // namespace
 
 RemoteSyscalls::RemoteSyscalls(Tracee& tracee, std::optional<SyscallInstruction> instruction)
-    : tracee_(tracee), memory_(tracee.tid()), saved_(tracee.registers()) {
+    : tracee_(tracee), memory_(tracee.tid()) {
+    // Reads the registers afterwards, because some kernels show them differently in a Syscall stop.
     tracee_.requeueSignal();
+    saved_ = tracee_.registers();
     fixRseqIp(tracee_, memory_, saved_);
     if (!instruction)
         instruction = findSyscallInstruction(tracee.tid());
@@ -167,7 +169,7 @@ void RemoteSyscalls::startCall(std::int64_t number, const SyscallArguments& argu
     Registers registers = saved_;
     registers.setCall(number, arguments, instruction_);
     if (frame_ != 0)
-        registers.setReturnFrame(frame_);
+        registers.setReturnFrame(frame_, restorer_);
     tracee_.setRegisters(registers);
     if (isFirst)
         tracee_.setSignalMask(allSignals);

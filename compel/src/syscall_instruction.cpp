@@ -135,6 +135,8 @@ std::optional<SyscallInstruction> findSyscallInstruction(pid_t pid, const std::f
         return true;
     });
     std::stable_sort(all.begin(), all.end(), [](const Code& left, const Code& right) {
+        if (vdsoHasRestorer && left.isVdso != right.isVdso)
+            return left.isVdso;
         return left.isLibrary != right.isLibrary ? left.isLibrary : left.end - left.start < right.end - right.start;
     });
     const RemoteMemory memory(pid);
@@ -148,7 +150,7 @@ std::optional<SyscallInstruction> findSyscallInstruction(pid_t pid, const std::f
         searched += code.end - code.start;
         if (searched > mostSearched)
             break;
-        if (code.isVdso || !search.lookForAll(code))
+        if ((code.isVdso && !vdsoHasRestorer) || !search.lookForAll(code))
             continue;
         if (const auto place = search.placeIn(code); place && known != nullptr)
             known->push_back(*place);

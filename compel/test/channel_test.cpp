@@ -115,7 +115,8 @@ TEST_CASE("a channel whose blob crashes or leaves says so") {
     {
         Channel channel(it.injection, it.process.leader(), it.workspace);
         SECTION("crash") {
-            CHECK_THROWS_WITH(channel.call(daemonblob::crash), Catch::Contains("crashed with signal 4 at offset"));
+            CHECK_THROWS_WITH(channel.call(daemonblob::crash),
+                              Catch::Contains("crashed with signal ") && Catch::Contains(" at offset "));
         }
         SECTION("leave") {
             CHECK_THROWS_AS(channel.call(daemonblob::leave), Error);

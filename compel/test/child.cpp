@@ -127,6 +127,7 @@ bool eventually(const std::function<bool()>& done) {
     return true;
 }
 
+#if defined(__x86_64__)
 bool runs32BitCode() {
     Child child([](const Child::Talk&) -> int {
         // Without Catch's handlers, which would write into the report of the test.
@@ -141,5 +142,6 @@ bool runs32BitCode() {
     });
     return child.exitCode() == 128 + SIGTRAP;
 }
+#endif
 
 }  // namespace compel::test

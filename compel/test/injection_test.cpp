@@ -65,6 +65,16 @@ int guardVectors(const Child::Talk& talk) {
         end = true;
     });
     talk.say("ready");
+#if defined(__aarch64__)
+    asm volatile(
+        "ldp q7, q15, [%0]\n"
+        "1: ldrb w9, [%2]\n\t"
+        "yield\n\t"
+        "cbz w9, 1b\n\t"
+        "stp q7, q15, [%1]\n\t" ::"r"(pattern),
+        "r"(found), "r"(&end)
+        : "memory", "x9", "v7", "v15");
+#else
     asm volatile(
         "vmovdqa (%0), %%ymm7\n"
         "vmovdqa (%0), %%ymm15\n"
@@ -77,6 +87,7 @@ int guardVectors(const Child::Talk& talk) {
         "vzeroupper\n\t" ::"r"(pattern),
         "r"(found), "r"(&end)
         : "memory", "cc", "xmm7", "xmm15");
+#endif
     waiter.join();
     return std::memcmp(pattern, found, sizeof(found)) == 0 ? 5 : 1;
 }

@@ -28,6 +28,7 @@ using test::Child;
 
 namespace {
 
+#if defined(__x86_64__)
 /// Unmaps all memory except the page of its code, removes all system call instructions from this page, then loops
 /// forever.
 [[noreturn]] void liveInOnePage() {
@@ -64,6 +65,8 @@ namespace {
     __builtin_unreachable();
 }
 
+#endif
+
 }  // namespace
 
 TEST_CASE("a stopped thread executes system calls and doesn't notice") {
@@ -99,6 +102,7 @@ TEST_CASE("a stopped thread executes system calls and doesn't notice") {
     CHECK(child.exitCode() == 7);
 }
 
+#if defined(__x86_64__)
 TEST_CASE("a search finds a known library, and notices other content under its name") {
     const auto sleep = [](const Child::Talk&) {
         for (;;)
@@ -156,7 +160,9 @@ TEST_CASE("a process without any system call instruction gets one for a while") 
     process.detach();
     CHECK(test::stateOf(child.pid()) == 'R');
 }
+#endif
 
+#if defined(__x86_64__)
 TEST_CASE("a thread in 32-bit code executes 64-bit system calls and doesn't notice") {
     if (!test::runs32BitCode()) {
         WARN("this kernel doesn't run 32-bit code");
@@ -205,6 +211,7 @@ TEST_CASE("segments of thread-local storage can be read and set") {
     child.say("end");
     CHECK(child.exitCode() == 5);
 }
+#endif
 
 TEST_CASE("extended state can be read in full and set") {
     Child child([](const Child::Talk& talk) { return talk.hear() == "end" ? 5 : 1; });

@@ -462,7 +462,7 @@ TEST_CASE("a thread goes on as before when a call that was inserted doesn't come
     auto process = served.freeze(options);
     const SignalMask mask = traceeOf(process, shared->helper).signalMask();
     {
-        Inserting watch(SYS_pause, {});
+        Inserting watch(SYS_ppoll, {});
         SingleThreadRun run(process, shared->helper, FreezeOptions().patience, &watch);
         CHECK_THROWS_AS(run.await([] { return false; }, 60s), Error);
         CHECK_FALSE(watch.result.has_value());

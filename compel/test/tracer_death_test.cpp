@@ -44,6 +44,16 @@ void keepVectors() {
     ++arrived;
     for (unsigned index = 0; index < sizeof(pattern); ++index)
         pattern[index] = static_cast<unsigned char>(index * 5 + 3);
+#if defined(__aarch64__)
+    asm volatile(
+        "ldp q6, q14, [%0]\n"
+        "1: ldrb w9, [%2]\n\t"
+        "yield\n\t"
+        "cbz w9, 1b\n\t"
+        "stp q6, q14, [%1]\n\t" ::"r"(pattern),
+        "r"(found), "r"(&ends)
+        : "memory", "x9", "v6", "v14");
+#else
     asm volatile(
         "vmovdqa (%0), %%ymm6\n"
         "vmovdqa (%0), %%ymm14\n"
@@ -56,6 +66,7 @@ void keepVectors() {
         "vzeroupper\n\t" ::"r"(pattern),
         "r"(found), "r"(&ends)
         : "memory", "cc", "xmm6", "xmm14");
+#endif
     if (std::memcmp(pattern, found, sizeof(found)) != 0)
         wrong |= 1;
 }
@@ -138,6 +149,7 @@ void workOn(pid_t pid) {
     process.detach();
 }
 
+#if defined(__x86_64__)
 /// Calls `work` in a child process, which then ends without cleaning up.
 void dieAfter(const std::function<void()>& work) {
     const pid_t worker = ::fork();
@@ -164,6 +176,7 @@ void dieAfter(const std::function<void()>& work) {
                  : "memory", "rax");
     __builtin_unreachable();
 }
+#endif
 
 /// Calls `work` in a child process, and kills this process at its system call stop `number`, counted from 0. Returns
 /// false if the process ended before this stop.
@@ -254,6 +267,7 @@ TEST_CASE("so does one whose user's queue of signals is full") {
     CHECK(child.exitCode() == 0);
 }
 
+#if defined(__x86_64__)
 TEST_CASE("a thread in 32-bit code goes on when its tracer dies while a blob runs") {
     if (!test::runs32BitCode()) {
         WARN("this kernel doesn't run 32-bit code");
@@ -280,6 +294,7 @@ TEST_CASE("a thread in 32-bit code goes on when its tracer dies while a blob run
     CHECK(test::eventually([&] { return count() != then; }));
     CHECK(test::stateOf(child.pid()) == 'R');
 }
+#endif
 
 TEST_CASE("a process that handles every signal isn't told of a blob's end") {
     Child child([](const Child::Talk& talk) {

@@ -29,8 +29,9 @@ void storeRegisters(std::span<const std::byte> general, std::span<const std::byt
                     std::span<const std::byte> extended, std::uint64_t shadowStackPointer, CoreEntry& core,
                     Arena& arena);
 
-/// Throws Error if a thread has access to I/O ports (ioperm(2) of x86), which core images can't store.
-void refusePortRights(const compel::Tracee& thread);
+/// Throws Error if a thread has state of the processor that core images can't store: access to I/O ports (ioperm(2)) on
+/// x86, for instance.
+void refuseState(const compel::Tracee& thread);
 
 /// Returns true if the thread belongs to a 32-bit task.
 bool isCompat(const CoreEntry& core) noexcept;

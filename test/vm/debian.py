@@ -9,15 +9,17 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 
 from machine import Kernel, Missing, require
+from processors import AMD64
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
-# Which release has a kernel series, and the package that depends on the newest one of it.
+# Release with a kernel series, and the package that depends on the newest one of it.
 SERIES = {
-    "5.10": ("bullseye", "linux-image-amd64"),
-    "6.1": ("bookworm", "linux-image-amd64"),
-    "6.12": ("bookworm", "linux-image-6.12-amd64"),
+    "5.10": ("bullseye", "linux-image-{}"),
+    "6.1": ("bookworm", "linux-image-{}"),
+    "6.12": ("bookworm", "linux-image-6.12-{}"),
 }
 
 
@@ -39,11 +41,12 @@ def sources(suite):
 class Archive:
     """The packages of a release. Lists are kept below `folder`, apart from those of this machine."""
 
-    def __init__(self, folder, suite):
+    def __init__(self, folder, suite, processor):
         self.suite = suite
         self.folder = os.path.join(folder, suite)
         self.options = ["-q", "-o", f"Dir::Etc::sourcelist={self.folder}/sources.list", "-o", "Dir::Etc::sourceparts=-",
                         "-o", f"Dir::State={self.folder}", "-o", f"Dir::State::status={self.folder}/status",
+                        "-o", f"APT::Architecture={processor.debian}", "-o", f"APT::Architectures={processor.debian}",
                         "-o", f"Dir::Cache={self.folder}", "-o", "APT::Sandbox::User=root",
                         "-o", "APT::Default-Release="]
         if not os.path.exists(os.path.join(self.folder, "complete")):
@@ -86,14 +89,14 @@ class Archive:
             self._apt("apt-get", "download", package, what=f"package {package}", folder=folder)
 
 
-def kernel_of(series, folder):
+def kernel_of(series, folder, processor=AMD64):
     """The newest kernel of a series, below `folder`. One that is there already is taken as it is."""
     for release in sorted(os.listdir(os.path.join(folder, "kernel")) if os.path.isdir(os.path.join(folder, "kernel")) else []):
-        if release.startswith(series + ".") and os.path.exists(os.path.join(folder, "kernel", release, "complete")):
+        if release.startswith(series + ".") and release.endswith(processor.kernel) and os.path.exists(os.path.join(folder, "kernel", release, "complete")):
             return Kernel(os.path.join(folder, "kernel"), release, None)
     suite, package = SERIES[series]
-    archive = Archive(os.path.join(folder, "apt"), suite)
-    return Kernel(os.path.join(folder, "kernel"), archive.newest_kernel(package), archive.download)
+    archive = Archive(os.path.join(folder, "apt"), suite, processor)
+    return Kernel(os.path.join(folder, "kernel"), archive.newest_kernel(package.format(processor.debian)), archive.download)
 
 
 def image_of(tree, path, size):
@@ -103,23 +106,68 @@ def image_of(tree, path, size):
     os.rename(path + ".new", path)
 
 
-def root_image(folder, suite, packages):
+def _install(tree, suite, packages):
+    """Installs packages of this machine's architecture."""
+    made = subprocess.run([require("mmdebstrap", "mmdebstrap"), "--quiet", "--variant=minbase",
+                           f"--include={','.join(packages)}", '--aptopt=APT::Install-Recommends "false"', suite, tree,
+                           *sources(suite)], capture_output=True, text=True, check=False)
+    if made.returncode != 0:
+        raise Missing(f"a root file system can't be made: {made.stderr.strip()[-300:]}")
+
+
+def unpack(tree, suite, packages, architecture):
+    """Unpacks packages of another architecture and what they need, and runs nothing of them."""
+    made = subprocess.run([require("mmdebstrap", "mmdebstrap"), "--quiet", "--variant=extract", f"--architectures={architecture}",
+                           "--hook-dir=/usr/share/mmdebstrap/hooks/merged-usr", f"--include={','.join(packages)}",
+                           '--aptopt=APT::Install-Recommends "false"', suite, tree, *sources(suite)],
+                          capture_output=True, text=True, check=False)
+    if made.returncode != 0:
+        raise Missing(f"a root file system can't be made: {made.stderr.strip()[-300:]}")
+    # The scripts of the packages would do these steps.
+    for name in ("passwd", "group"):
+        if os.path.exists(master := os.path.join(tree, f"usr/share/base-passwd/{name}.master")):
+            shutil.copy(master, os.path.join(tree, "etc", name))
+    for link, target in {"usr/bin/awk": "mawk", "usr/sbin/iptables": "xtables-nft-multi",
+                         "usr/sbin/ip6tables": "xtables-nft-multi", "usr/sbin/iptables-restore": "xtables-nft-multi",
+                         "usr/sbin/ip6tables-restore": "xtables-nft-multi", "usr/sbin/iptables-save": "xtables-nft-multi",
+                         "usr/sbin/ip6tables-save": "xtables-nft-multi"}.items():
+        path = os.path.join(tree, link)
+        if os.path.exists(os.path.join(os.path.dirname(path), target)) and not os.path.lexists(path):
+            os.symlink(target, path)
+    for name in ("proc", "sys", "dev", "root", "run", "tmp", "mnt", "home"):
+        os.makedirs(os.path.join(tree, name), exist_ok=True)
+
+
+def root_image(folder, suite, packages, processor=AMD64):
     """Image of a root file system with these packages and what they need; it is made once."""
     if os.geteuid() != 0:
         raise Missing("a root file system is made by root only")
-    name = hashlib.sha256(" ".join([suite, *sorted(packages)]).encode()).hexdigest()[:16]
+    other = [] if processor is AMD64 else [processor.debian]
+    name = hashlib.sha256(" ".join([suite, *sorted(packages), *other]).encode()).hexdigest()[:16]
     image = os.path.join(folder, f"root-{name}.ext4")
     if os.path.exists(image):
         return image
     tree = os.path.join(folder, f"root-{name}")
     shutil.rmtree(tree, ignore_errors=True)
     try:
-        made = subprocess.run([require("mmdebstrap", "mmdebstrap"), "--quiet", "--variant=minbase",
-                               f"--include={','.join(packages)}", '--aptopt=APT::Install-Recommends "false"', suite, tree,
-                               *sources(suite)], capture_output=True, text=True, check=False)
-        if made.returncode != 0:
-            raise Missing(f"a root file system can't be made: {made.stderr.strip()[-300:]}")
+        if other:
+            unpack(tree, suite, packages, processor.debian)
+        else:
+            _install(tree, suite, packages)
         image_of(tree, image, 4096)
     finally:
         shutil.rmtree(tree, ignore_errors=True)
     return image
+
+
+def busybox_of(folder, suite, processor):
+    """The static busybox of another processor; it is unpacked once."""
+    tree = os.path.join(folder, f"busybox-{processor.debian}")
+    program = os.path.join(tree, "bin", "busybox")
+    if not os.path.exists(program):
+        archive = Archive(os.path.join(folder, "apt"), suite, processor)
+        with tempfile.TemporaryDirectory(dir=folder) as scratch:
+            archive.download("busybox-static", scratch)
+            (package,) = os.listdir(scratch)
+            subprocess.run(["dpkg-deb", "-x", os.path.join(scratch, package), tree], check=True)
+    return program

@@ -13,14 +13,12 @@ import subprocess
 import tarfile
 import tempfile
 
+from processors import AMD64
+
 XZ = b"\xfd7zXZ\x00"
 ZSTD = b"\x28\xb5\x2f\xfd"
-EXIT_PORT = 0xF4
-# With these two features kernel and libc copy memory by an instruction that QEMU interprets byte by byte.
-CPU = "max,-erms,-fsrm"
-# X86_FEATURE_REP_GOOD, by its number (arch/x86/include/asm/cpufeatures.h: word 3, bit 16), which kernels of all versions know.
-# Without it the kernel copies and clears pages by ordinary moves, which QEMU translates, instead of interpreting a prefix.
-REP_GOOD = 3 * 32 + 16
+ARM64_MAGIC = (0x38, b"ARM\x64")  # offset and value (Documentation/arm64/booting.rst)
+STATUS = re.compile(r"::status (\d+)")
 RESULTS_SIZE = 256 << 20
 
 
@@ -179,7 +177,10 @@ def _newest_headers():
 
 def _uncompressed(image):
     """The ELF file in a bzImage: QEMU boots it at once, and decompressing without KVM takes seconds. The image as it is
-    where this machine can't unpack it."""
+    where this machine can't unpack it, and for arm64, whose image isn't packed."""
+    offset, magic = ARM64_MAGIC
+    if image[offset:offset + len(magic)] == magic:
+        return image
     for begin in _places(image, XZ):
         try:
             content = lzma.LZMADecompressor().decompress(image[begin:])
@@ -208,7 +209,7 @@ def _places(content, pattern):
 class Machine:
     """One boot."""
 
-    def __init__(self, kernel, archive, *, memory=2048, cpus=2, work, disks=()):
+    def __init__(self, kernel, archive, *, memory=2048, cpus=2, work, disks=(), processor=AMD64):
         """`disks`: paths of images in the order in which the guest is to see them, behind that for results. What it
         writes to them is forgotten."""
         self.kernel = kernel
@@ -217,19 +218,20 @@ class Machine:
         self.memory = memory  # MiB
         self.cpus = cpus
         self.results = os.path.join(work, "results.tar")
+        self.processor = processor
         self.process = None
+        self.status = None  # exit status that the guest has written to its console
 
     def argv(self):
         """QEMU's command line: a serial console, a disk for results, further disks, nothing else."""
-        words = [require("qemu-system-x86_64", "qemu-system-x86"), "-accel", "tcg,thread=multi", "-cpu", CPU,
-                "-smp", str(self.cpus), "-m", str(self.memory), "-M", "q35", "-nodefaults", "-no-user-config",
+        words = [require(self.processor.qemu, self.processor.package), "-accel", "tcg,thread=multi", *self.processor.words,
+                "-smp", str(self.cpus), "-m", str(self.memory), "-nodefaults", "-no-user-config",
                 "-display", "none", "-no-reboot", "-serial", "stdio",
-                "-device", f"isa-debug-exit,iobase={EXIT_PORT:#x},iosize=0x04",
                 "-drive", f"file={self.results},format=raw,if=none,id=results",
                 "-device", "virtio-blk-pci,drive=results",
                 "-kernel", self.kernel.image, "-initrd", self.archive,
-                "-append", f"clearcpuid={REP_GOOD} console=ttyS0 quiet loglevel=4 panic=-1 oops=panic rdinit=/init mitigations=off "
-                           "random.trust_cpu=on nokaslr"]
+                "-append", f"console={self.processor.console} quiet loglevel=4 panic=-1 oops=panic rdinit=/init mitigations=off "
+                           f"nokaslr {self.processor.options}"]
         for number, disk in enumerate(self.disks):
             words += ["-drive", f"file={disk},format=raw,if=none,id=disk{number},snapshot=on",
                       "-device", f"virtio-blk-pci,drive=disk{number}"]
@@ -247,7 +249,10 @@ class Machine:
         try:
             with process.stdout as console:
                 for line in console:
-                    on_line(line.decode(errors="replace").rstrip("\r\n"))
+                    text = line.decode(errors="replace").rstrip("\r\n")
+                    if found := STATUS.match(text):
+                        self.status = int(found.group(1))
+                    on_line(text)
             status = process.wait()
         except BaseException:
             process.terminate()
@@ -255,6 +260,10 @@ class Machine:
             raise
         if status in (124, 137):
             raise Crashed(f"not done after {limit} s")
+        if not self.processor.has_exit_port:
+            if status != 0 or self.status is None:
+                raise Crashed(f"the guest's kernel or QEMU ended (QEMU's exit status {status})")
+            return self.status
         if status % 2 == 0:
             raise Crashed(f"the guest's kernel or QEMU ended (QEMU's exit status {status})")
         return status // 2

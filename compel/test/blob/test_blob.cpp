@@ -42,7 +42,7 @@ extern "C" std::int64_t blob_entry(void* pointer) {
                 asm volatile("");
         case Task::Block:
             for (;;)
-                syscall(SYS_pause);
+                syscall(SYS_ppoll, nullptr, 0, nullptr, nullptr, 0);
     }
     return -1;
 }

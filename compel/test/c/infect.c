@@ -72,10 +72,19 @@ static void live(int in, int out, bool with_thread) {
     for (;;) {
         long result;
         /* Waits for input while vector registers contain a value. */
+#if defined(__aarch64__)
+        register long number __asm__("x8") = SYS_read;
+        register long first __asm__("x0") = in;
+        register long* second __asm__("x1") = &value;
+        register long third __asm__("x2") = sizeof(value);
+        __asm__ volatile("svc #0" : "+r"(first), "+w"(held) : "r"(number), "r"(second), "r"(third) : "memory");
+        result = first;
+#else
         __asm__ volatile("syscall"
                          : "=a"(result), "+x"(held)
                          : "0"(SYS_read), "D"((long)in), "S"(&value), "d"(sizeof(value))
                          : "rcx", "r11", "memory");
+#endif
         if (memcmp(&held, &vector, sizeof(vector)) != 0)
             _exit(3);
         if (result == 0)

@@ -140,7 +140,7 @@ bool refuseUnsupported(FrozenTree& tree, const model::Options& options, task::La
         mayInject = refusals.attempt([&] {
             task->compat = task::isCompat(*task->process, task->dir);
             for (const compel::FrozenThread& thread : task->process->threads())
-                task::refusePortRights(thread.tracee);
+                task::refuseState(thread.tracee);
         }) && mayInject;
     }
     refusals.attempt([&] { requireBirths(tree); });

@@ -25,6 +25,8 @@ private:
             return "an area whose faults a userfaultfd handles";
         if (vma.flags.has(VmFlag::ShadowStack))
             return "a shadow stack";
+        if (vma.flags.has(VmFlag::MemoryTagging))
+            return "memory with tags (PROT_MTE)";
         if (vma.name.starts_with("anon_inode:") && vma.name != kIoUringName)
             return "an object without a path";
         return {};

@@ -527,7 +527,7 @@ void setClearTidAddress(CoreEntry& core, std::uint64_t address) {
     core.thread_info->clear_tid_addr = address;
 }
 
-void refusePortRights(const compel::Tracee& thread) {
+void refuseState(const compel::Tracee& thread) {
     constexpr unsigned kPortBitmap =
         0x201;  // NT_386_IOPERM: bitmap with a 1 for each port that the thread must not use
     constexpr std::byte kNone{0xff};

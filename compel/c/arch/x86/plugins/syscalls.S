@@ -98,11 +98,11 @@
 	system_call sys_get_thread_area, __NR_get_thread_area
 	system_call sys_set_tid_address, __NR_set_tid_address
 	system_call sys_restart_syscall, __NR_restart_syscall
-	system_call sys_timer_create, __NR_sys_timer_create
-	system_call sys_timer_settime, __NR_sys_timer_settime
-	system_call sys_timer_gettime, __NR_sys_timer_gettime
-	system_call sys_timer_getoverrun, __NR_sys_timer_getoverrun
-	system_call sys_timer_delete, __NR_sys_timer_delete
+	system_call sys_timer_create, __NR_timer_create
+	system_call sys_timer_settime, __NR_timer_settime
+	system_call sys_timer_gettime, __NR_timer_gettime
+	system_call sys_timer_getoverrun, __NR_timer_getoverrun
+	system_call sys_timer_delete, __NR_timer_delete
 	system_call sys_clock_gettime, __NR_clock_gettime
 	system_call sys_exit_group, __NR_exit_group
 	system_call sys_openat, __NR_openat

@@ -32,9 +32,6 @@ struct Registers {
     [[nodiscard]] std::uint64_t sp() const noexcept { return raw.rsp; }
     void setSp(std::uint64_t value) noexcept { raw.rsp = value; }
 
-    /// Returns the base address of thread-local storage (%fs).
-    [[nodiscard]] std::uint64_t threadPointer() const noexcept { return raw.fs_base; }
-
     /// Returns the number of the system call in which the thread is, or from which it returns. Returns a negative
     /// number if an interrupt or a fault has stopped the thread.
     [[nodiscard]] std::int64_t syscallNumber() const noexcept { return static_cast<std::int64_t>(raw.orig_rax); }
@@ -62,6 +59,15 @@ struct Registers {
         return inSyscall() && result <= -512 && result >= -516 && result != -515;
     }
 
+    /// Returns true if the thread continues a sleeping call by its restart block.
+    [[nodiscard]] bool continuesByBlock() const noexcept {
+        constexpr std::int64_t byBlock = -516;  // -ERESTART_RESTARTBLOCK of include/linux/errno.h
+        return isNative() && syscallNumber() == SYS_restart_syscall && syscallResult() == byBlock;
+    }
+    /// Returns the address of the system call instruction that continuesByBlock() is about. It is 0 on processors whose
+    /// registers alone tell.
+    [[nodiscard]] std::uint64_t continuingInstruction() const noexcept { return 0; }
+
     /// Returns registers with which the thread repeats its interrupted system call from the start, even if the kernel
     /// would continue the call by the restart block.
     [[nodiscard]] Registers restarted() const noexcept {
@@ -77,9 +83,9 @@ struct Registers {
     /// Number of bytes below the stack pointer that the thread's function may use (red zone).
     static constexpr std::uint64_t belowStack = 128;
 
-    /// Sets the stack pointer to the signal frame at `frame`, so that a return instruction jumps to the frame's
-    /// restorer.
-    void setReturnFrame(std::uint64_t frame) noexcept { raw.rsp = frame; }
+    /// Sets the stack pointer to the signal frame at `frame`, so that a return instruction jumps to `restorer`. The
+    /// frame has this address.
+    void setReturnFrame(std::uint64_t frame, std::uint64_t /*restorer*/) noexcept { raw.rsp = frame; }
 
     /// Sets the registers for a system call. `instruction`: address of a system call instruction.
     void setCall(std::int64_t number, const SyscallArguments& arguments, std::uint64_t instruction) noexcept {
@@ -184,6 +190,9 @@ inline constexpr std::array<std::byte, 3> syscallReturnBytes{std::byte{0x0f}, st
 inline constexpr std::array<std::byte, 9> restorerBytes{std::byte{0x48}, std::byte{0xc7}, std::byte{0xc0},
                                                         std::byte{0x0f}, std::byte{0x00}, std::byte{0x00},
                                                         std::byte{0x00}, std::byte{0x0f}, std::byte{0x05}};
+/// True if the vDSO may contain syscallReturnBytes and restorerBytes.
+inline constexpr bool vdsoHasRestorer = false;
+
 /// Returns true for a system call instruction: syscall of 64-bit code, or sysenter and int $0x80 of 32-bit code.
 constexpr bool entersKernel(const std::array<std::byte, 2>& instruction) noexcept {
     return instruction == syscallInstructionBytes || instruction == std::array{std::byte{0x0f}, std::byte{0x34}} ||

@@ -73,17 +73,21 @@ extern long sys_personality(unsigned int);
 extern long sys_setpriority(int, int, int);
 extern long sys_sched_setscheduler(int, int, struct sched_param*);
 extern long sys_prctl(int, unsigned long, unsigned long, unsigned long, unsigned long);
+#ifdef __NR_arch_prctl
 extern long sys_arch_prctl(int, unsigned long);
+#endif
 extern long sys_setrlimit(int, struct krlimit*);
 extern long sys_mount(char*, char*, char*, unsigned long, void*);
 extern long sys_umount2(char*, int);
 extern long sys_gettid(void);
 extern long sys_futex(uint32_t*, int, uint32_t, struct timespec*, uint32_t*, uint32_t);
+#ifdef __NR_set_thread_area
 extern long sys_set_thread_area(user_desc_t*);
+extern long sys_get_thread_area(user_desc_t*);
+#endif
 extern long sys_io_setup(unsigned, aio_context_t*);
 extern long sys_io_getevents(aio_context_t, long, long, struct io_event*, struct timespec*);
 extern long sys_io_submit(aio_context_t, long, struct iocb**);
-extern long sys_get_thread_area(user_desc_t*);
 extern long sys_set_tid_address(int*);
 extern long sys_restart_syscall(void);
 extern long sys_timer_create(clockid_t, struct sigevent*, kernel_timer_t*);
