@@ -178,16 +178,17 @@ def processes_of(binary):
 
 
 class KilledRestores:
-    """Restores of a tree that are killed at system calls, and the judgement of what is left."""
+    """Restores of a tree that are killed at system calls, and the judgement of the rest."""
 
     def __init__(self, subject, task):
         self.subject = subject
         self.random = random.Random(task["seed"])
         self.known = {1, *subject.others, *(pid for pid in processes.pids() if pid not in processes.tree(subject.root))}
+        self.network = task["network"]
         self.turns = 0
         self.dump()
         images = subject.images("whole")
-        self.before = (subject.list_files(), outside())
+        self.before = (subject.list_files(), outside(self.network))
         self.stops, self.releases, code = self.trace(images, None)
         if code != 0:
             raise Failed(f"a traced restore ended with {code} ({images})")
@@ -201,7 +202,7 @@ class KilledRestores:
         self.turns += 1
         self.images = self.subject.images(f"images-{self.turns}")
         self.subject.dump(self.subject.ours, self.images)
-        self.before = (self.subject.list_files(), outside())
+        self.before = (self.subject.list_files(), outside(self.network))
 
     def trace(self, log, point):
         """Restores the tree, and kills criu at a point. Returns the numbers of stops and releases, and criu's exit code."""
@@ -251,7 +252,7 @@ class KilledRestores:
         self.dump()
 
     def is_gone(self):
-        """Waits until the killed restore has left nothing, or the tree as it was dumped. Returns True for nothing."""
+        """Waits until the killed restore has left nothing, or the dumped tree. Returns True for nothing."""
         subject = self.subject
         deadline = time.monotonic() + 10
         while True:
@@ -267,18 +268,18 @@ class KilledRestores:
 
     def require_clean(self, when):
         """Requires that nothing of a killed restore is left: no file, no mount, no table of nftables."""
-        files, rest = self.subject.list_files(), outside()
+        files, rest = self.subject.list_files(), outside(self.network)
         if files != self.before[0]:
             raise Failed(f"{when}: files are left or missing: {sorted(files ^ self.before[0])}")
         if rest != self.before[1]:
             raise Failed(f"{when}: left or missing: {sorted(rest ^ self.before[1])}")
 
 
-def outside():
-    """Returns the mounts and nftables tables that the init of the test sees."""
+def outside(network):
+    """Returns the mounts that the init of the test sees, and the nftables tables if its network is private."""
     with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as mounts:
         found = {" ".join(line.split()[2:6]) for line in mounts}
-    if nft := shutil.which("nft"):
+    if network and (nft := shutil.which("nft")):
         found |= set(subprocess.run([nft, "list", "tables"], capture_output=True, text=True, check=False).stdout.splitlines())
     return found
 
