@@ -25,6 +25,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/process_title.hpp"
 #include "criu/kernel/pass_fd.hpp"
+#include "criu/kernel/proc/pidfd.hpp"
 
 namespace criu::kernel {
 namespace {
@@ -125,9 +126,12 @@ void clearOwnDumpable(std::span<const int> spaces, std::span<const int> needed, 
 /// Creates a child and returns only in the child, because setns(2) moves only later children into a pid namespace. The
 /// kernel kills the child when the caller ends. The caller waits for the child and exits with the child's status.
 void continueInChild() {
+    const PidFd parent(::getpid());  // the child can't see its parent's pid in another pid namespace
     const pid_t child = sys(::fork(), "create a process in a pid namespace");
     if (child == 0) {
         sys(::prctl(PR_SET_PDEATHSIG, SIGKILL), "have a process end with its parent");
+        if (parent.waitExit())
+            ::_exit(1);  // the parent was killed before the prctl(2) call
         return;
     }
     int status = 0;

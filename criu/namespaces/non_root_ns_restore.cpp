@@ -41,9 +41,12 @@ void withSameFiles(const Work& work) {
     auto* const problem = shared.as<char>();
     clone_args args{};
     args.flags = CLONE_FILES;
+    const pid_t parent = ::getpid();
     const auto child = static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof(args)));
     if (child == 0) {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (::getppid() != parent)
+            ::_exit(1);                  // the parent was killed before the prctl(2) call
         const NoOuterContexts reported;  // the parent adds its error contexts to the message
         try {
             work();

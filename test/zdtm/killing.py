@@ -3,12 +3,22 @@
 
 import errno
 import os
+import random
+import shutil
 import signal
+import subprocess
 import time
 
 import modes
-from harness import processes
+from harness import call_kill, processes, procstate
 from subject import Failed
+
+
+def masks_of_stopped(subject):
+    """Returns the ignored fields, and the signal masks of stopped threads. Such a thread gets its mask back when its process
+    continues."""
+    return [*subject.ignore, *(f"{what[:-len('State')]}SigBlk" for fields in subject.state.values()
+                               for what, value in fields.items() if what.endswith(" State") and value != "runs")]
 
 
 def all_killed(subject, task):
@@ -19,9 +29,7 @@ def all_killed(subject, task):
     subject.require_success(whole)
     subject.require_unchanged("after dump --leave-running")
     whens = modes.moments(task["seed"], whole.seconds * 1.1)
-    # A thread of a stopped process gets its signal mask back when the process continues.
-    subject.ignore = [*subject.ignore, *(f"{what[:-len('State')]}SigBlk" for fields in subject.state.values()
-                                         for what, value in fields.items() if what.endswith(" State") and value != "runs")]
+    subject.ignore = masks_of_stopped(subject)
     for turn in range(task["turns"]):
         ends = turn % 2 == 1
         images = subject.images(f"killed-{turn}")
@@ -72,6 +80,15 @@ class KilledGroup:
         if self.path:
             with open(os.path.join(self.path, "cgroup.procs"), "w", encoding="ascii") as file:
                 file.write("0")
+
+    def kill_now(self):
+        """Kills all processes of the group, without waiting for their ends."""
+        if self.path:
+            with open(os.path.join(self.path, "cgroup.kill"), "w", encoding="ascii") as file:
+                file.write("1")
+            return
+        for each in sorted(processes_of(self.subject.ours.binary), reverse=True):
+            os.kill(each, signal.SIGKILL)
 
     def kill(self):
         """Kills all processes of the group, and waits for their ends."""
@@ -160,6 +177,160 @@ def processes_of(binary):
     return found
 
 
+class KilledRestores:
+    """Restores of a tree that are killed at system calls, and the judgement of the rest."""
+
+    def __init__(self, subject, task):
+        self.subject = subject
+        self.random = random.Random(task["seed"])
+        self.known = {1, *subject.others, *(pid for pid in processes.pids() if pid not in processes.tree(subject.root))}
+        self.network = task["network"]
+        self.turns = 0
+        self.dump()
+        images = subject.images("whole")
+        self.before = (subject.list_files(), outside(self.network))
+        self.stops, self.releases, code = self.trace(images, None)
+        if code != 0:
+            raise Failed(f"a traced restore ended with {code} ({images})")
+        self.find_root()
+        subject.require_unchanged("after a restore")
+        subject.ignore = masks_of_stopped(subject)
+        self.dump()
+
+    def dump(self):
+        """Dumps the tree, and stores what a killed restore must leave of the files and mounts."""
+        self.turns += 1
+        self.images = self.subject.images(f"images-{self.turns}")
+        self.subject.dump(self.subject.ours, self.images)
+        self.before = (self.subject.list_files(), outside(self.network))
+
+    def trace(self, log, point):
+        """Restores the tree, and kills criu at a point. Returns the numbers of stops and releases, and criu's exit code."""
+        subject = self.subject
+        subject.init.ended.pop(subject.root, None)
+        os.makedirs(log, exist_ok=True)
+        options = ["-d", *subject.restore_options]
+        if subject.own_users:
+            os.chmod(self.images, 0o700)  # users of the namespace must not read images
+        pid = subject.ours.start("restore", self.images, f"restore-{os.path.basename(log)}.log", options,
+                                 before_exec=call_kill.stop_self)
+        killed = call_kill.CallKill(subject.init, pid, point, lambda: os.kill(pid, signal.SIGKILL))
+        return killed.finish(processes.PATIENCE)
+
+    def point(self):
+        """Draws a moment. Half of them are near a release, because processes begin to run there."""
+        if self.releases and self.random.random() < 0.5:
+            return call_kill.KillPoint(self.random.randint(1, 16), self.random.randint(1, self.releases))
+        return call_kill.KillPoint(self.random.randint(1, self.stops))
+
+    def living(self):
+        """Returns the orphans and children of this process that the restore has left."""
+        return [pid for pid in processes.pids() if pid not in self.known
+                and (processes.status(pid) or {}).get("PPid") == "1"]
+
+    def find_root(self):
+        """Finds the root of the restored tree, whose pid the test doesn't know in a private pid namespace."""
+        if self.subject.own_pids and (roots := self.living()):
+            self.subject.root = roots[0]
+
+    def turn(self):
+        """Kills one restore. The tree must then be whole, or must be gone, so that the images can be restored."""
+        subject = self.subject
+        self.turns += 1
+        point = self.point()
+        _, _, code = self.trace(f"killed-{self.turns}", point)
+        when = f"after SIGKILL of criu at {point} of restore-killed-{self.turns} of {self.images}"
+        if code not in (0, -signal.SIGKILL):
+            raise Failed(f"{when}: criu ended with {code}")
+        subject.require_success(subject.ours.run("rescue", subject.images("rescue"), "rescue.log"))
+        if self.is_gone():
+            self.require_clean(when)
+            return
+        self.find_root()
+        subject.require_running(when)
+        subject.require_unchanged(when, leftovers=True)
+        self.dump()
+
+    def is_gone(self):
+        """Waits until the killed restore has left nothing, or the dumped tree. Returns True for nothing."""
+        subject = self.subject
+        deadline = time.monotonic() + 10
+        while True:
+            subject.init.reap()
+            if self.known.issuperset(processes.pids()):
+                return True
+            self.find_root()
+            # A restored tree may need a moment to get back to sleep; require_unchanged() waits longer and says more.
+            if time.monotonic() > deadline or not procstate.differences(
+                    subject.state, procstate.picture(subject.root), subject.ignore, True):
+                return False
+            subject.init.pause(0.01)
+
+    def require_clean(self, when):
+        """Requires that nothing of a killed restore is left: no file, no mount, no table of nftables."""
+        files, rest = self.subject.list_files(), outside(self.network)
+        if files != self.before[0]:
+            raise Failed(f"{when}: files are left or missing: {sorted(files ^ self.before[0])}")
+        if rest != self.before[1]:
+            raise Failed(f"{when}: left or missing: {sorted(rest ^ self.before[1])}")
+
+
+def outside(network):
+    """Returns the mounts that the init of the test sees, and the nftables tables if its network is private."""
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as mounts:
+        found = {" ".join(line.split()[2:6]) for line in mounts}
+    if network and (nft := shutil.which("nft")):
+        found |= set(subprocess.run([nft, "list", "tables"], capture_output=True, text=True, check=False).stdout.splitlines())
+    return found
+
+
+def restore_killed(subject, task):
+    """Kills restores at system calls. The tree must run as dumped, or nothing of it may be left, and a restore works."""
+    killed = KilledRestores(subject, task)
+    for _ in range(task["turns"]):
+        killed.turn()
+    subject.require_success(subject.try_restore(subject.ours, killed.images))
+    subject.require_unchanged("after the last restore", leftovers=True)
+    subject.check()
+
+
+def pre_dump_killed(subject, task):
+    """Kills pre-dumps at system calls. The tree must continue unchanged. Later pre-dumps and a dump can use the directories
+    of complete pre-dumps as parents."""
+    source = random.Random(task["seed"])
+    parent, whole = [], None
+    subject.ignore = masks_of_stopped(subject)
+    for turn in range(task["turns"] + 1):
+        images = subject.images(f"pre-{turn}")
+        group = KilledGroup(subject)
+
+        def begin(group=group):
+            group.enter()
+            call_kill.stop_self()
+
+        point = call_kill.KillPoint(source.randint(1, whole)) if whole else None
+        pid = subject.ours.start("pre-dump", images, "pre-dump.log", ["-t", str(subject.root), *parent], before_exec=begin)
+        trace = call_kill.CallKill(subject.init, pid, point, group.kill_now, follows=True)
+        stops, _, code = trace.finish(processes.PATIENCE)
+        group.kill()  # also ends the daemon that tracks written memory
+        group.remove()
+        when = f"after SIGKILL of all of criu at {point} of {images}"
+        if whole is None and code != 0:
+            raise Failed(f"a traced pre-dump ended with {code} ({images})")
+        whole = whole or stops
+        subject.require_success(subject.ours.run("rescue", subject.images("rescue"), "rescue.log"))
+        subject.require_running(when)
+        subject.require_unchanged(when, leftovers=True)
+        if code == 0:
+            parent = ["--prev-images-dir", f"../pre-{turn}"]
+    subject.dump(subject.ours, "last", ["--track-mem", *parent])
+    subject.require_success(subject.try_restore(subject.ours, subject.images("last")))
+    subject.require_unchanged("after the last restore", leftovers=True)
+    subject.check()
+
+
 SCENARIOS = [
     modes.Mode("all-killed", all_killed, scenario=True, beyond_42=True),
+    modes.Mode("pre-dump-killed", pre_dump_killed, scenario=True, beyond_42=True),
+    modes.Mode("restore-killed", restore_killed, scenario=True, beyond_42=True),
 ]

@@ -33,13 +33,16 @@ namespace {
 /// ends, the kernel kills the child.
 class IdleChild {
 public:
-    IdleChild() : pid_(sys(::fork(), "fork")) {
+    IdleChild() {
+        const pid_t parent = ::getpid();
+        pid_ = sys(::fork(), "fork");
         if (pid_ != 0)
             return;
         setProcessTitle("stand by for checks");
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-        for (;;)
+        while (::getppid() == parent)
             ::pause();
+        ::_exit(1);  // criu has ended before the prctl(2) call
     }
     ~IdleChild() {
         ::kill(pid_, SIGKILL);
@@ -51,7 +54,7 @@ public:
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
 
 private:
-    pid_t pid_;
+    pid_t pid_ = -1;
 };
 
 void procMount() {

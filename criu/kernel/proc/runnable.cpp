@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,6 +24,7 @@ void requireRunnable(const std::vector<std::string>& command) {
     if (child == 0) {
         // The kernel stops a traced process after a successful execve(2), before the program runs (ptrace(2),
         // PTRACE_TRACEME).
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // without a tracer, the program would run
         int code = ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0 ? 0 : errno;
         if (code == 0) {
             ::execvp(command.front().c_str(), arguments.data());

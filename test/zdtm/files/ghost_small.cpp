@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// zdtm: also damaged, all-killed
+// zdtm: also damaged, all-killed, restore-killed
 #include <fcntl.h>
 #include <sys/stat.h>
 

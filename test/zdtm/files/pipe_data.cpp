@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// zdtm: also all-killed
+// zdtm: also all-killed, restore-killed
 #include <fcntl.h>
 #include <sys/ioctl.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// zdtm: also all-killed, power-cut
+// zdtm: also all-killed, pre-dump-killed, restore-killed, power-cut
 #include <memory>
 #include <vector>
 
