@@ -2,6 +2,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <compel/process.hpp>
@@ -55,6 +57,14 @@ void requireOwnIds() {
     Error error(EPERM, "criu is set-user-id or set-group-id, and would do for its user what only the owner may do");
     error.addHint("remove the mode bits (chmod ug-s). Users can be clients of criu service");
     throw error;
+}
+
+/// Makes a criu with file capabilities dumpable. The kernel starts it undumpable, and then lets it trace its own
+/// children and open its own files in /proc only with CAP_SYS_PTRACE. A user still can't trace criu without criu's
+/// capabilities (cap_ptrace_access_check() in security/commoncap.c).
+void becomeDumpable() noexcept {
+    if (::getauxval(AT_SECURE) != 0)
+        ::prctl(PR_SET_DUMPABLE, 1);
 }
 
 /// Writes to standard output. Ignores errors, because the reader of a pipe may have closed it.
@@ -143,6 +153,7 @@ int run(std::vector<std::string> words, Log& log) {
     }
 
     requireOwnIds();
+    becomeDumpable();
     options::Invocation invocation;
     invocation.settings =
         options::gatherSettings(std::move(arguments.settings), options::ConfigSources::fromEnvironment(), log);

@@ -7,6 +7,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
+#include "criu/engine/required_caps.hpp"
 #include "criu/engine/restore/files/restored_files.hpp"
 #include "criu/engine/restore/planned.hpp"
 #include "criu/files/regular.hpp"
@@ -108,6 +109,8 @@ std::optional<Lack> findLack(const PlannedRestore& planned) {
 }  // namespace
 
 PidRoom::PidRoom(const PlannedRestore& planned) : planned_(planned) {
+    if (!planned.nsContext.ownPids)
+        requireChoosablePids();
     try {
         raise();
     } catch (...) {
@@ -151,6 +154,8 @@ void PidRoom::lower() noexcept {
 }
 
 void PidRoom::require(const PlannedRestore& planned) {
+    if (!planned.nsContext.ownPids)
+        requireChoosablePids();
     if (const auto lack = findLack(planned); lack && !lack->limit.maySet())
         refuse(planned, lack->wanted, lack->highest, 0);
 }

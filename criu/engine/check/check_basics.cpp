@@ -21,6 +21,9 @@
 #include "criu/base/mapping.hpp"
 #include "criu/base/process_title.hpp"
 #include "criu/base/unique_fd.hpp"
+#include "criu/engine/required_caps.hpp"
+#include "criu/kernel/mm/mapped_file.hpp"
+#include "criu/kernel/mm/maps.hpp"
 #include "criu/kernel/mm/process_vm.hpp"
 #include "criu/kernel/proc/kcmp.hpp"
 #include "criu/kernel/proc/pidfd.hpp"
@@ -70,11 +73,19 @@ void procMount() {
             .addHint("mount -t proc proc /proc");
 }
 
+/// Checks that criu can open mapped files: by /proc/PID/map_files, or with few rights by other names.
 void mapFiles() {
     const kernel::ProcPid self = kernel::ProcDir().open(::getpid());
-    const Mapping mapping = Mapping::anonymous(machinePageSize(), MAP_SHARED);
-    const auto start = reinterpret_cast<std::uintptr_t>(mapping.data());
-    (void)self.open(fmt::format("map_files/{:x}-{:x}", start, start + machinePageSize()), O_RDONLY);
+    const UniqueFd file(sys(::memfd_create("criu-check", MFD_CLOEXEC), "make a memfd"));
+    sys(::ftruncate(file.get(), static_cast<off_t>(machinePageSize())), "size a memfd");
+    void* const at = ::mmap(nullptr, machinePageSize(), PROT_READ, MAP_SHARED, file.get(), 0);
+    if (at == MAP_FAILED)
+        failErrno("map a memfd");
+    const Mapping mapping(at, machinePageSize());
+    const auto start = reinterpret_cast<std::uintptr_t>(at);
+    for (const kernel::Vma& vma : kernel::readMaps(self))
+        if (vma.start == start)
+            (void)kernel::openMappedFile(self, vma, O_RDONLY);
 }
 
 void children() {
@@ -104,6 +115,7 @@ void eventDetails() {
 /// Checks that criu can create a child with a chosen pid. Chooses the pid of a child that criu has just reaped. This
 /// pid is probably free, because the kernel assigns pids in ascending order.
 void chosenPid() {
+    requireChoosablePids();
     constexpr int attempts = 32;
     for (int i = 0; i < attempts; ++i) {
         pid_t wanted;

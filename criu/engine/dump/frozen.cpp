@@ -165,6 +165,7 @@ struct FrozenPhase::Impl {
 
 FrozenPhase::FrozenPhase(Run& run, Guardian& guardian, Purpose purpose, std::optional<WpTrackerLink> link)
     : run_(run), guardian_(guardian), purpose_(purpose), impl_(std::make_unique<Impl>(run, purpose, std::move(link))) {
+    FrozenTree::requireAccess(*options().tree);
     removeOldImages(images());
     if (purpose == Purpose::Dump)
         guardian_.require(Stage::PreDump);

@@ -18,6 +18,7 @@
 #include "criu/cgroup/freezer.hpp"
 #include "criu/engine/dump/kill_tree.hpp"
 #include "criu/engine/dump/tasks/nested_pids.hpp"
+#include "criu/engine/required_caps.hpp"
 #include "criu/kernel/proc/proc_ns.hpp"
 #include "criu/kernel/proc/tasks.hpp"
 #include "criu/kernel/wait_group_stop.hpp"
@@ -142,7 +143,12 @@ void FrozenTree::add(HostPid pid) {
     } else {
         refuseUntraceable(*task);
         before_(pid);
-        task->process = seizeAsAllowed(pid);
+        try {
+            task->process = seizeAsAllowed(pid);
+        } catch (compel::Error& error) {
+            explainUntraceable(error, pid);
+            throw;
+        }
     }
     known_.emplace(pid, task.get());
     tasks_.push_back(std::move(task));
@@ -285,6 +291,10 @@ void FrozenTree::learnPidsOf(FrozenTask& task) {
         if (tid != task.pid())
             pids_.add(tid, TreePid(kernel::readThreadStatus(task.dir, tid.value, buffer_).nsPid.at(task.pidLevel)));
     }
+}
+
+void FrozenTree::requireAccess(HostPid root) {
+    requireTraceable(root);
 }
 
 void FrozenTree::freeze(HostPid root, const std::optional<std::string>& group,

@@ -39,7 +39,14 @@ UniqueFd makeAnonymous(std::uint64_t size, int extraFlags = MAP_NORESERVE) {
     const auto start = reinterpret_cast<std::uint64_t>(at);
     const Mapping mapping(at, size);
     const std::string path = fmt::format("/proc/self/map_files/{:x}-{:x}", start, start + size);
-    return UniqueFd(sys(::open(path.c_str(), O_RDWR | O_CLOEXEC), "open shared memory through {}", path));
+    UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    if (fd || errno != EPERM || (extraFlags & MAP_HUGETLB) != 0)
+        return UniqueFd(sys(fd.release(), "open shared memory through {}", path));
+    // The kernel opens this link only with CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN in the initial user namespace (Linux
+    // 5.9). A memfd has the same content, and /proc/PID/maps shows it as "/memfd:/dev/zero (deleted)".
+    fd.reset(sys(::memfd_create(std::string(kAnonymous).c_str(), MFD_CLOEXEC), "create a memfd"));
+    sys(::ftruncate(fd.get(), static_cast<off_t>(size)), "size a memfd to {} bytes", size);
+    return fd;
 }
 
 UniqueFd makeMemfd(std::string_view name, const MemfdInodeEntry& inode) {

@@ -19,6 +19,7 @@
 #include "criu/files/open_fd.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/file_rights.hpp"
+#include "criu/kernel/mm/mapped_file.hpp"
 #include "criu/memory/pages/drain.hpp"
 #include "criu/memory/pages/page_sink.hpp"
 #include "criu/model/id_map.hpp"
@@ -49,6 +50,28 @@ std::string nameOf(std::string_view link) {
 
 std::string mapFilesName(const kernel::Vma& vma) {
     return fmt::format("map_files/{:x}-{:x}", vma.start, vma.end);
+}
+
+/// Copies a mapping of shared memory into a file, at the offset that the mapping has in the shared memory. Pages of
+/// zeros become holes. /proc/PID/mem also reads mappings without PROT_READ.
+void copyMapping(const UniqueFd& memory, const kernel::Vma& vma, int file) {
+    std::vector<std::byte> block(std::min<std::uint64_t>(vma.size(), std::uint64_t{1} << 20));
+    for (std::uint64_t at = vma.start; at < vma.end; at += block.size()) {
+        const std::span<std::byte> part = std::span(block).first(std::min<std::uint64_t>(block.size(), vma.end - at));
+        const ssize_t got = sys(::pread(memory.get(), part.data(), part.size(), static_cast<off_t>(at)),
+                                "read shared memory at {:#x}", at);
+        if (static_cast<std::size_t>(got) != part.size())
+            fail("shared memory at {:#x} ends after {} bytes", at, got);
+        for (std::size_t page = 0; page < part.size(); page += machinePageSize()) {
+            const std::span<const std::byte> bytes = part.subspan(page, machinePageSize());
+            if (std::all_of(bytes.begin(), bytes.end(), [](std::byte byte) { return byte == std::byte{}; }))
+                continue;
+            const auto offset = static_cast<off_t>(vma.pgoff + (at - vma.start) + page);
+            if (sys(::pwrite(file, bytes.data(), bytes.size(), offset), "copy shared memory") !=
+                static_cast<ssize_t>(bytes.size()))
+                fail("copy shared memory: no room");
+        }
+    }
 }
 
 }  // namespace
@@ -94,6 +117,37 @@ std::size_t SegmentsDump::add(int fd, std::string path, bool readable) {
     return segments_.size() - 1;
 }
 
+std::size_t SegmentsDump::addCopy(const kernel::ProcPid& process, const kernel::Vma& vma) {
+    // A private mapping shows the changes of its process, not the shared memory. Copies of huge pages would need huge
+    // pages.
+    if (!vma.shared || !rules().isKernelTmpfs(vma))
+        (void)kernel::openMappedFile(process, vma, O_RDONLY);
+    UniqueFd copy(sys(::memfd_create("copy", MFD_CLOEXEC), "create a memfd"));
+    const std::size_t index = add(copy.get(), process.path() + '/' + mapFilesName(vma), true);
+    Segment& segment = segments_[index];
+    byInode_.erase({segment.stat.st_dev, segment.stat.st_ino});
+    byInode_.emplace(Key{makedev(vma.devMajor, vma.devMinor), vma.inode}, index);
+    segment.name = nameOf(vma.name);
+    segment.stat.st_ino = vma.inode;
+    segment.kept = std::move(copy);
+    segment.copied = true;
+    return index;
+}
+
+void SegmentsDump::copyMappings(const kernel::ProcPid& process, const kernel::Vma& like, Segment& segment) {
+    const UniqueFd memory = process.open("mem", O_RDONLY);
+    for (const kernel::Vma& vma : kernel::readMaps(process)) {
+        if (!vma.shared || vma.inode != like.inode || vma.devMajor != like.devMajor || vma.devMinor != like.devMinor)
+            continue;
+        const std::uint64_t end = vma.pgoff + vma.size();
+        if (segment.size() < end) {
+            sys(::ftruncate(segment.kept.get(), static_cast<off_t>(end)), "size a copy of shared memory");
+            segment.stat.st_size = static_cast<off_t>(end);
+        }
+        copyMapping(memory, vma, segment.kept.get());
+    }
+}
+
 FileId SegmentsDump::fileFor(const kernel::ProcPid& process, const kernel::Vma& vma, files::FileDump& dump) {
     const Mapped mapped = find(process, vma, [&dump] { return dump.nextId(); });
     if (mapped.fresh != nullptr)
@@ -105,13 +159,15 @@ SegmentsDump::Mapped SegmentsDump::find(const kernel::ProcPid& process, const ke
                                         const std::function<FileId()>& nextId) {
     const auto known = byInode_.find({makedev(vma.devMajor, vma.devMinor), vma.inode});
     std::size_t index = 0;
-    if (known != byInode_.end()) {
+    if (known != byInode_.end())
         index = known->second;
-    } else {
-        const UniqueFd fd = ProcMappedFiles::open(process, vma, O_RDONLY);
-        index = add(fd.get(), process.path() + '/' + mapFilesName(vma), true);
-    }
+    else if (const auto file = kernel::tryOpenMappedFile(process, vma, O_RDONLY))
+        index = add(file->fd.get(), process.path() + '/' + file->name, true);
+    else
+        index = addCopy(process, vma);
     Segment& segment = segments_[index];
+    if (segment.copied)
+        copyMappings(process, vma, segment);
     if (segment.mappedAs.value != 0)
         return {segment.mappedAs, nullptr};
     segment.mappedAs = nextId();
@@ -232,7 +288,7 @@ SegmentsDumpResult SegmentsDump::write(const ImageDir& images, PageSinks& sinks,
 
 UniqueFd ProcMappedFiles::open(const kernel::ProcPid& process, const kernel::Vma& vma, int flags) {
     const ErrorContext context([&] { return fmt::format("memory at {:#x} of {}", vma.start, vma.name); });
-    return process.open(mapFilesName(vma), flags);
+    return kernel::openMappedFile(process, vma, flags).fd;
 }
 
 int ProcMappedFiles::access(const kernel::ProcPid& process, const kernel::Vma& vma) {
@@ -245,8 +301,7 @@ int ProcMappedFiles::access(const kernel::ProcPid& process, const kernel::Vma& v
 
 bool ProcMappedFiles::plain(const kernel::ProcPid& process, const kernel::Vma& vma) {
     struct stat file {};
-    const std::string name = mapFilesName(vma);
-    sys(::fstatat(process.fd(), name.c_str(), &file, 0), "look at the file behind {}/{}", process.path(), name);
+    sys(::fstat(open(process, vma, O_PATH).get(), &file), "look at the file at {:#x}", vma.start);
     // On all machines, /dev/zero has this device number (Documentation/admin-guide/devices.txt of Linux).
     return S_ISREG(file.st_mode) || (S_ISCHR(file.st_mode) && file.st_rdev == makedev(1, 5));
 }

@@ -87,6 +87,8 @@ private:
         /// True if the process in `path` has the file open for reading. If false, criu reads it only if the client has
         /// permission to read the file.
         bool readable = false;
+        /// True if criu couldn't open the shared memory. `kept` then has the content of all its mappings.
+        bool copied = false;
         struct stat stat {};
         std::uint32_t seals = 0;
         std::uint32_t hugeFlag = 0;  ///< MFD_HUGETLB and the huge page size; 0 for ordinary pages
@@ -97,6 +99,10 @@ private:
     using Key = std::pair<dev_t, ino_t>;
 
     std::size_t add(int fd, std::string path, bool readable);
+    /// Adds a segment that criu can't open, as a copy without content.
+    std::size_t addCopy(const kernel::ProcPid& process, const kernel::Vma& vma);
+    /// Copies all mappings of the process that have the inode of `like` into the segment.
+    static void copyMappings(const kernel::ProcPid& process, const kernel::Vma& like, Segment& segment);
     std::uint32_t chooseShmid(ino_t inode);
 
     Arena arena_;
@@ -111,7 +117,7 @@ private:
 std::uint64_t writeSharedContent(int fd, std::string_view name, std::uint32_t shmid, std::uint64_t size,
                                  PageSinks& sinks, Drainer& drainer);
 
-/// Mapped files of a process, opened by /proc/PID/map_files. Subclasses implement fileFor().
+/// Mapped files of a process, opened by kernel::openMappedFile(). Subclasses implement fileFor().
 class ProcMappedFiles : public MappedFileDump {
 public:
     ProcMappedFiles(const kernel::ProcPid& process, SegmentsDump& segments, files::FileDump& dump) noexcept
@@ -124,7 +130,7 @@ public:
     /// Implement accessOf() and isPlain() for a process.
     [[nodiscard]] static int access(const kernel::ProcPid& process, const kernel::Vma& vma);
     [[nodiscard]] static bool plain(const kernel::ProcPid& process, const kernel::Vma& vma);
-    /// Opens the file of a mapping with `flags` of open(2). Needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN.
+    /// Opens the file of a mapping with `flags` of open(2).
     [[nodiscard]] static UniqueFd open(const kernel::ProcPid& process, const kernel::Vma& vma, int flags);
 
 protected:

@@ -158,6 +158,23 @@ void requireDepth(const MountTree& mounts) {
     }
 }
 
+/// Opens the cgroup namespace of a process. Returns an invalid descriptor if criu is in it: root of a user namespace
+/// may not enter the cgroup namespace of the host again (setns(2)).
+UniqueFd otherCgroupNamespace(const kernel::ProcPid& process) {
+    UniqueFd space = process.open("ns/cgroup", O_RDONLY);
+    struct stat its {};
+    struct stat own {};
+    sys(::fstat(space.get(), &its), "look at the cgroup namespace of the tree");
+    sys(::fstat(kernel::openOwnNamespace(kernel::NamespaceKind::Cgroup).get(), &own),
+        "look at criu's cgroup namespace");
+    return its.st_ino == own.st_ino && its.st_dev == own.st_dev ? UniqueFd() : std::move(space);
+}
+
+void enterCgroupNamespace(const UniqueFd& space) {
+    if (space)
+        sys(::setns(space.get(), CLONE_NEWCGROUP), "enter the cgroup namespace of the tree");
+}
+
 }  // namespace
 
 std::set<int> SeenMountSpace::takeOut(const std::set<int>& unwanted) {
@@ -176,7 +193,7 @@ std::set<int> SeenMountSpace::takeOut(const std::set<int>& unwanted) {
 
 SeenMounts::SeenMounts(const model::Options& options, FirstProcess first, std::span<const SeenNamespace> seen,
                        const SeenTree& tree, Log& log)
-    : first_(first), cgroups_(tree.root().dir.open("ns/cgroup", O_RDONLY)) {
+    : first_(first), cgroups_(otherCgroupNamespace(tree.root().dir)) {
     for (const SeenNamespace& one : seen)
         spaces_.push_back(look(one, options));
     if (!withCriu())
@@ -195,7 +212,7 @@ SeenMountSpace SeenMounts::look(const SeenNamespace& seen, const model::Options&
     std::optional<kernel::MountTable> table;
     kernel::runInMountNamespace(space.fd.get(), [&] {
         space.root.reset(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root of the mount namespace"));
-        sys(::setns(cgroups_.get(), CLONE_NEWCGROUP), "enter the cgroup namespace of the tree");
+        enterCgroupNamespace(cgroups_);
         table.emplace(mountsHere(proc));
     });
     space.table = std::move(*table);
@@ -272,7 +289,7 @@ kernel::MountTable SeenMounts::criusMounts() const {
     const kernel::ProcDir proc;
     std::optional<kernel::MountTable> table;
     kernel::runInThread([&] {
-        sys(::setns(cgroups_.get(), CLONE_NEWCGROUP), "enter the cgroup namespace of the tree");
+        enterCgroupNamespace(cgroups_);
         table.emplace(mountsHere(proc));
     });
     return std::move(*table);

@@ -81,7 +81,7 @@ private:
     static void takeOutLocked(SeenMountSpace& space, Log& log);
 
     FirstProcess first_;
-    UniqueFd cgroups_;  ///< descriptor of the root's cgroup namespace
+    UniqueFd cgroups_;  ///< descriptor of the root's cgroup namespace; invalid if criu is in it
     std::vector<SeenMountSpace> spaces_;
 };
 

@@ -270,10 +270,15 @@ std::uint32_t FileCollector::addTable(FrozenTask& task) {
 }
 
 FileId FileCollector::addLink(const FrozenTask& task, const std::string& link, std::uint32_t flags, bool wantBuildId) {
+    return addLink(task, link, task.dir.open(link, O_PATH), flags, wantBuildId);
+}
+
+FileId FileCollector::addLink(const FrozenTask& task, const std::string& link, UniqueFd target, std::uint32_t flags,
+                              bool wantBuildId) {
     files::OpenFd file;
     file.pid = task.pid();
     file.link = task.dir.readLink(link);
-    file.copy = task.dir.open(link, O_PATH);
+    file.copy = std::move(target);
     sys(::fstat(file.copy.get(), &file.stat), "stat {}", file.describe());
     file.served = guardedFiles_.devices.contains(file.stat.st_dev);
     return addPathEntry(file, flags, wantBuildId);

@@ -59,9 +59,13 @@ public:
     /// share it.
     std::uint32_t addTable(FrozenTask& task);
 
-    /// Dumps the file to which a link below /proc/PID leads, such as "exe", "cwd", "root" or "map_files/START-END".
+    /// Dumps the file to which a link below /proc/PID leads, such as "exe", "cwd" or "root".
     /// Returns the id of the file's path entry.
     FileId addLink(const FrozenTask& task, const std::string& link, std::uint32_t flags, bool wantBuildId);
+
+    /// Dumps the file of a link that the caller has opened (O_PATH), because the kernel doesn't let criu open the link.
+    FileId addLink(const FrozenTask& task, const std::string& link, UniqueFd target, std::uint32_t flags,
+                   bool wantBuildId);
 
     /// Returns the id of a dumped file of this type and inode (packet socket or ring); 0 if no descriptor of the file
     /// was dumped.

@@ -11,6 +11,7 @@
 #include "criu/engine/dump/files/dump_files.hpp"
 #include "criu/engine/dump/frozen_tree.hpp"
 #include "criu/files/tree_root.hpp"
+#include "criu/kernel/mm/mapped_file.hpp"
 #include "criu/kernel/mm/maps.hpp"
 #include "criu/memory/shmem/segments_dump.hpp"
 
@@ -46,8 +47,10 @@ FileId MappedFiles::fileFor(const kernel::Vma& vma) {
     SharedMappedFiles::Known* const known = find(vma, access);
     if (known != nullptr && known->file)
         return *known->file;
-    const FileId file = files_.addLink(task_, fmt::format("map_files/{:x}-{:x}", vma.start, vma.end),
-                                       static_cast<std::uint32_t>(access), true);
+    // The kernel shows the target of the link to each process that may trace the task, without a capability.
+    const FileId file =
+        files_.addLink(task_, fmt::format("map_files/{:x}-{:x}", vma.start, vma.end),
+                       kernel::openMappedFile(task_.dir, vma, O_PATH).fd, static_cast<std::uint32_t>(access), true);
     if (known != nullptr)
         known->file = file;
     return file;

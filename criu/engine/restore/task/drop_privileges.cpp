@@ -3,6 +3,7 @@
 
 #include <compel/injection.hpp>
 
+#include <linux/capability.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
@@ -11,6 +12,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/machine.hpp"
 #include "criu/base/mapping.hpp"
+#include "criu/kernel/capabilities.hpp"
 #include "criu/pie/enter.hpp"
 #include "criu/pie/step_results.hpp"
 #include "criu/task/thread_state.hpp"
@@ -75,7 +77,10 @@ void PrivilegeDrop::compose(std::size_t thread, pie::StepList& steps, pie::Remot
     const task::Credentials wanted = task::Credentials::ofImage(*own.creds);
     const bool idsChange = users_ >= 0 || wanted.uid.effective != common_.credentials.uid.effective ||
                            wanted.gid.effective != common_.credentials.gid.effective;
-    const bool hides = common_.dumpable.needsClearing(**task_.mm, changes_, idsChange);
+    // Without CAP_SYS_PTRACE, the kernel wouldn't let criu itself open the memory of an undumpable process. Such a criu
+    // has only processes of its own user, which may read criu's images, too.
+    const bool hides =
+        common_.dumpable.needsClearing(**task_.mm, changes_, idsChange) && kernel::hasCapability(CAP_SYS_PTRACE);
     if (hides)
         task::clearDumpable(steps);
     task::LabelRestore::Steps label(common_.labels, *own.creds);
