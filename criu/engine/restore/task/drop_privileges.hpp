@@ -74,6 +74,8 @@ public:
     [[nodiscard]] static bool changesCredentials(const model::Task& task, const task::Credentials& now);
 
 private:
+    struct Running;
+
     void compose(std::size_t thread, pie::StepList& steps, pie::RemoteData& data) const;
     void runOthers(compel::Injection& injection);
     [[nodiscard]] compel::Tracee& tracee(std::size_t thread) const;
@@ -85,10 +87,7 @@ private:
     const Common& common_;
     int users_;
     bool changes_;
-    struct Running;
     std::unique_ptr<Running> running_;  ///< interpreter and program of the leader; null before start()
-};
-std::vector<compel::BlobRun> runs_;  ///< running program of the leader; destroyed before the interpreter is unmapped
 };
 
 }  // namespace criu::engine
