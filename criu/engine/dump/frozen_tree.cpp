@@ -215,7 +215,7 @@ bool FrozenTree::hasEnded(HostPid pid) {
     try {
         return isDead(kernel::readStat(proc_.open(pid.value), buffer_));
     } catch (const Error&) {
-        return true;  // its parent has reaped it
+        return true;  // the parent has reaped the process
     }
 }
 
