@@ -15,6 +15,7 @@
 #include "criu/base/log.hpp"
 #include "criu/base/process_title.hpp"
 #include "criu/base/stop_request.hpp"
+#include "criu/base/thread_pool.hpp"
 #include "criu/cgroup/cgroup_restore.hpp"
 #include "criu/engine/restore/birth/restore_start.hpp"
 #include "criu/engine/restore/birth/subreaper_reparent.hpp"
@@ -31,6 +32,7 @@
 #include "criu/kernel/own_signals.hpp"
 #include "criu/kernel/proc/pidfd.hpp"
 #include "criu/model/birth_plan.hpp"
+#include "criu/model/birth_shares.hpp"
 #include "criu/model/nested_pids.hpp"
 #include "criu/model/options.hpp"
 #include "criu/model/process_tree.hpp"
@@ -79,9 +81,13 @@ using model::Task;
 /// State of one restored process from its birth to the jump into the restorer.
 class TaskRestore {
 public:
-    TaskRestore(RestoreRun& run, const Birth& birth, const TaskRestore* creator)
+    /// `creator`: copy of the creator's object in this process; null for the root. `siblings`: children of the creator
+    /// that this process creates.
+    TaskRestore(RestoreRun& run, const Birth& birth, TaskRestore* creator, std::vector<TreePid> siblings)
         : run_(run),
           birth_(birth),
+          creator_(creator),
+          siblings_(std::move(siblings)),
           space_(birth.pid < TreePid() ? creator->space_ : run.content.tree.nested().of(birth.pid)),
           pid_(birth.pid < TreePid() ? TreePid(::getpid()) : birth.pid),
           task_(birth.helper ? nullptr : run.content.tree.byPid.at(birth.pid)),
@@ -125,6 +131,9 @@ private:
         // helper that ends during the restore.
         if (!birth_.reparented)
             setDeathSignal();
+        // Creates siblings before any other step, because they must inherit the state of the creator.
+        for (const TreePid sibling : siblings_)
+            creator_->createHere(run_.births.of(sibling), CLONE_PARENT, {});
         if (isRoot())
             cleanProcess();
         // In a private mount or user namespace, only the root opens its log itself. A process that it creates could
@@ -259,20 +268,42 @@ private:
         sys(::setpgid(0, own(birth_.pgid)), "join process group {}", birth_.pgid);
     }
 
+    /// Creates children. Several processes create plain children, because clone3(2) takes most of the time.
     void createAll(const std::vector<TreePid>& pids) {
-        for (const TreePid pid : pids)
+        const model::BirthShares births =
+            model::divideBirths(pids, availableCores(), [this](TreePid pid) { return isPlain(pid); });
+        for (const TreePid pid : births.single)
             create(run_.births.of(pid));
+        for (const std::vector<TreePid>& share : births.shares)
+            createHere(run_.births.of(share.front()), 0, {share.begin() + 1, share.end()});
+    }
+
+    /// Returns true if a child needs nothing at its birth but a copy of this process, and has no children itself. A
+    /// sibling can create such a child.
+    [[nodiscard]] bool isPlain(TreePid pid) const {
+        const model::ProcessTree& tree = run_.content.tree;
+        const auto found = tree.byPid.find(pid);
+        if (found == tree.byPid.end() || !found->second->alive() || !tree.nested().empty())
+            return false;
+        const Birth& birth = run_.births.of(pid);
+        const Task& task = *found->second;
+        return !birth.helper && !birth.reparented && !birth.viaCloneParent && !birth.parentThread &&
+               birth.beforeSession.empty() && birth.afterSession.empty() && task.files->users.size() == 1 &&
+               std::all_of(run_.namespaces.begin(), run_.namespaces.end(),
+                           [&task](const auto& kind) { return kind->birthFlags(task) == 0; });
     }
 
     void create(const Birth& child) {
+        const std::uint64_t flags = child.viaCloneParent ? CLONE_PARENT : 0;
         if (isOfThread(child))
-            early_.at(child.parentThread)->run([&] { createHere(child); });
+            early_.at(child.parentThread)->run([&] { createHere(child, flags, {}); });
         else
-            createHere(child);
+            createHere(child, flags, {});
     }
 
-    void createHere(const Birth& child) {
-        std::uint64_t flags = child.viaCloneParent ? CLONE_PARENT : 0;
+    /// Creates a child as a copy of the calling process: this process, or a child that is still a copy of it. `flags`:
+    /// further flags of clone3(2). `siblings`: children of this process that the child creates.
+    void createHere(const Birth& child, std::uint64_t flags, std::vector<TreePid> siblings) {
         const auto found = run_.content.tree.byPid.find(child.pid);
         if (found != run_.content.tree.byPid.end()) {
             if (alive() && found->second->files == task_->files)
@@ -291,7 +322,7 @@ private:
             if (space && (flags & CLONE_FILES) == 0)
                 space->forget();
             // Never deleted: the object is needed until the process unmaps criu's memory, and this also frees it.
-            auto* const heir = new TaskRestore(run_, child, this);
+            auto* const heir = new TaskRestore(run_, child, this, std::move(siblings));
             heir->live();
         }
         run_.control.noteCreated(spare ? TreePid(number) : child.pid);
@@ -382,6 +413,8 @@ private:
 
     RestoreRun& run_;
     const Birth& birth_;
+    TaskRestore* creator_;                   ///< copy of the creator's object in this process; null for the root
+    std::vector<TreePid> siblings_;          ///< children of the creator that this process creates
     const model::NestedPids::Space* space_;  ///< pid namespace of the process; null for the root's namespace
     TreePid pid_;
     const Task* task_;
@@ -414,7 +447,7 @@ HostPid createRoot(RestoreRun& run, bool asSibling) {
     withBirthGroups(run, [&] {
         pid = HostPid(createWithPid({root.pid.value}, flags, run.log));
         if (!pid) {
-            auto* const first = new TaskRestore(run, root, nullptr);
+            auto* const first = new TaskRestore(run, root, nullptr, {});
             first->live();
         }
     });
