@@ -5,15 +5,21 @@ import math
 import random
 
 
-def draw(cases, labels_of, seed, share):
+def draw(cases, labels_of, seed, share, labels_share=1):
     """Returns a share (0 to 1) of the cases, in their order.
 
-    Each label has a case in the sample. `labels_of(case)` returns the labels of a case, such as its program and its
-    mode. The same seed draws the same cases from the same list.
+    Each label has a case in the sample; with `labels_share` (0 to 1), only this share of the labels, which the seed
+    draws. `labels_of(case)` returns the labels of a case, such as its program and its mode. The same seed draws the
+    same cases from the same list.
     """
     shuffled = list(range(len(cases)))
-    random.Random(seed).shuffle(shuffled)
+    generator = random.Random(seed)
+    generator.shuffle(shuffled)
     labels = {at: set(labels_of(cases[at])) for at in shuffled}
+    if labels_share < 1:
+        every = sorted(set().union(*labels.values()))
+        wanted = set(generator.sample(every, math.ceil(labels_share * len(every))))
+        labels = {at: each & wanted for at, each in labels.items()}
     chosen, seen = set(), set()
     for at in shuffled:
         if labels[at] - seen:
