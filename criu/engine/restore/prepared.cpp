@@ -182,6 +182,8 @@ PreparedRestore::PreparedRestore(PlannedRestore& plan)
           lazy.get(),
           kernel::allowedMappings()} {
     control.inherit(plan.store);
+    if (plan.options().notifyMounts)
+        plan.nsContext.mountsMade = [this] { control.noteMountsMade(); };
     plan.run.listeners.require(Stage::PreRestore);
     makeShared();
 }
