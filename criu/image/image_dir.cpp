@@ -62,6 +62,16 @@ UniqueFd openExisting(const ImageDir& dir, const std::string& name, int flags) {
     return fd;
 }
 
+UniqueFd openSupplied(const ImageSupply* supply, const std::string& name, int flags) {
+    return supply != nullptr ? supply->open(name, flags) : UniqueFd();
+}
+
+/// Opens a file of the supply or of the directory. Returns an invalid descriptor if it is missing.
+UniqueFd openHere(const ImageDir& images, const ImageSupply* supply, const std::string& name, int flags) {
+    UniqueFd fd = openSupplied(supply, name, flags);
+    return fd ? std::move(fd) : openExisting(images, name, flags);
+}
+
 UniqueFd createFile(const ImageDir& dir, const std::string& name, int access) {
     const ErrorContext context([&] { return fmt::format("image directory {}", dir.name()); });
     const auto rights = dir.takeRights();
@@ -146,6 +156,8 @@ void ImageDir::linkParent(const std::string& target) const {
 bool ImageDir::exists(ImageKind kind, std::uint64_t id) const {
     const std::string file = imageName(kind, id);
     fetch(file);
+    if (openSupplied(supply_, file, O_RDONLY))
+        return true;
     if (isLimited())
         return openOfClient(*this, file, O_RDONLY).get() >= 0;
     if (::faccessat(fd(), file.c_str(), F_OK, 0) == 0)
@@ -169,7 +181,7 @@ bool ImageDir::unlink(ImageKind kind, std::uint64_t id) const {
 std::optional<ImageReader> ImageDir::openRead(ImageKind kind, std::uint64_t id) const {
     std::string file = imageName(kind, id);
     fetch(file);
-    UniqueFd fd = openExisting(*this, file, O_RDONLY);
+    UniqueFd fd = openHere(*this, supply_, file, O_RDONLY);
     if (!fd)
         return std::nullopt;
     return ImageReader(std::move(fd), kind, std::move(file), version_);
@@ -209,7 +221,7 @@ std::optional<UniqueFd> ImageDir::openRaw(ImageKind kind, std::uint64_t id, int 
 
 std::optional<UniqueFd> ImageDir::openNamed(const std::string& name, int flags) const {
     fetch(name);
-    UniqueFd fd = openExisting(*this, name, flags);
+    UniqueFd fd = openHere(*this, supply_, name, flags);
     if (!fd)
         return std::nullopt;
     return fd;

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "criu/base/unique_fd.hpp"
+
 namespace criu {
 
 /// Source of images that a restore doesn't find in a directory.
@@ -15,6 +17,10 @@ public:
     /// Stores a file in the directory. Does nothing if the directory already contains the file, or if the source lacks
     /// it. Any thread and any forked process may call this function. Throws Error.
     virtual void fetch(const std::string& name) const = 0;
+
+    /// Opens a file that the supply doesn't store in the directory. Returns an invalid descriptor if the directory has
+    /// the file. `flags`: flags of open(2). Any thread and any forked process may call this function. Throws Error.
+    [[nodiscard]] virtual UniqueFd open(const std::string& /*name*/, int /*flags*/) const { return {}; }
 
 protected:
     ImageSupply() = default;

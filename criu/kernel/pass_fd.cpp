@@ -34,6 +34,8 @@ struct Envelope {
 ReceivedMessage receive(int socket, std::span<std::byte> bytes, int flags) {
     Envelope envelope(bytes.data(), bytes.size());
     envelope.makeRoom();
+    // The kernel fills the whole buffer with descriptors, and the alignment has room for a second one.
+    envelope.header.msg_controllen = CMSG_LEN(sizeof(int));
     ssize_t got = -1;
     do
         got = ::recvmsg(socket, &envelope.header, MSG_CMSG_CLOEXEC | flags);
@@ -76,6 +78,10 @@ void sendMessage(int socket, std::span<const std::byte> bytes, int fd) {
 
 ReceivedMessage receiveMessage(int socket, std::span<std::byte> bytes) {
     return receive(socket, bytes, 0);
+}
+
+ReceivedMessage takeMessage(int socket, std::span<std::byte> bytes) {
+    return receive(socket, bytes, MSG_DONTWAIT);
 }
 
 ReceivedMessage peekMessage(int socket, std::span<std::byte> bytes) {

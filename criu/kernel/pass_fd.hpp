@@ -14,7 +14,7 @@ namespace criu::kernel {
 void sendMessage(int socket, std::span<const std::byte> bytes, int fd);
 
 struct ReceivedMessage {
-    std::size_t size = 0;  ///< size in bytes; 0 if an O_NONBLOCK socket has no message, or if the other end is closed
+    std::size_t size = 0;  ///< size in bytes; 0 without waiting for a message, or if the other end is closed
     UniqueFd fd;           ///< invalid if the message had no descriptor
     /// True if the message had a descriptor that the kernel dropped, because this process has too many open files.
     bool lost = false;
@@ -22,6 +22,8 @@ struct ReceivedMessage {
 
 /// Receives the next message. A received descriptor is close-on-exec. Throws Error.
 [[nodiscard]] ReceivedMessage receiveMessage(int socket, std::span<std::byte> bytes);
+/// Receives the next message if the socket has one, and never waits.
+[[nodiscard]] ReceivedMessage takeMessage(int socket, std::span<std::byte> bytes);
 /// Receives a copy of the next message. The message itself stays in the queue.
 [[nodiscard]] ReceivedMessage peekMessage(int socket, std::span<std::byte> bytes);
 

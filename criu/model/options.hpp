@@ -206,6 +206,7 @@ struct Options {
     /// Time that a listener of a restore may take at each stage up to PreResume; unset: no limit. If it is set, the
     /// stage PreResume needs the consent of all listeners.
     std::optional<std::chrono::seconds> holdTimeout;
+    bool notifyMounts = false;               ///< criu notifies listeners of the stage PostMounts
     std::vector<std::string> actionScripts;  ///< paths of the action scripts, in the order of the options
     bool execCommandWanted = false;          ///< --exec-cmd
     std::vector<std::string> execCommand;    ///< words after "--"; empty without --exec-cmd

@@ -38,6 +38,8 @@ std::string_view stageName(Stage stage) noexcept {
             return "status-ready";
         case Stage::QueryExtFiles:
             return "query-ext-files";
+        case Stage::PostMounts:
+            return "post-mounts";
     }
     return "";
 }

@@ -23,7 +23,9 @@ namespace criu::model {
 ///              NetworkUnlock      after NetworkLock, if the tree is resumed, also after a failure; is only logged
 ///     restore  PreRestore         before criu creates anything; fails the restore
 ///              SetupNamespaces    the root exists, its namespaces are empty; fails the restore
-///              PostSetupNamespaces  the namespaces are filled; fails the restore
+///              PostSetupNamespaces  the namespaces are filled, except mount namespaces; fails the restore
+///              PostMounts         only with Options::notifyMounts: the mounts of the tree exist, and the root process
+///                                 still has criu's root directory if the user passed --root; fails the restore
 ///              PostRestore        all processes are complete and stopped; fails the restore
 ///              NetworkUnlock      the tree has a private network namespace; is only logged, like the next two
 ///              PreResume          before processes run
@@ -47,6 +49,7 @@ enum class Stage : std::uint8_t {
     OrphanPtsMaster,
     StatusReady,
     QueryExtFiles,
+    PostMounts,
 };
 
 /// Returns the name of a stage in action scripts and requests, for instance "post-dump".

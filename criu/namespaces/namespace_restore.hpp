@@ -82,6 +82,11 @@ struct RestoreNsContext {
     HostPid init;
     /// True if the tree has a private mount namespace. The first process then creates deleted files in it.
     bool ownPaths = false;
+    /// True if the first process creates the mounts of its own mount namespace, and then calls mountsMade().
+    bool makesMounts = false;
+    /// Reports to the coordinator that the mounts of the tree exist. Returns when the process may go on. Empty if no
+    /// listener wants to know.
+    std::function<void()> mountsMade;
     /// True if the mounts of the private mount namespace show the same files as criu's mounts.
     bool sameFiles = false;
     /// True if the tree has a private network namespace, to which the dump applied the namespace lock.

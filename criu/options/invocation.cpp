@@ -7,6 +7,7 @@
 
 #include <fmt/ranges.h>
 
+#include "criu/model/memory_provider_name.hpp"
 #include "criu/model/page_codec.hpp"
 #include "criu/options/option_values.hpp"
 #include "criu/options/plugin_option.hpp"
@@ -253,6 +254,18 @@ static void requireMappable(const model::Options& options) {
              options.decrypt ? "--decrypt" : "--signed-by");
 }
 
+/// Throws Error for options that can't be combined with an external memory provider.
+static void requireProvidable(const model::Options& options) {
+    const auto& given = options.inheritFds;
+    if (std::none_of(given.begin(), given.end(), [](const auto& each) { return each.name == model::kMemoryProvider; }))
+        return;
+    if (options.lazyPages || options.mapPages)
+        fail("an external memory provider and {} exclude each other: pages come from one place",
+             options.lazyPages ? "--lazy-pages" : "--map-pages");
+    if (options.signedBy)
+        fail("an external memory provider and --signed-by exclude each other: its memory has no signature");
+}
+
 /// Throws Error for options that can't be combined with --untrusted. Such an option lets images choose an object
 /// outside of the tree, or changes such an object. Leaves cgroups alone.
 static void requireUntrustedFits(Invocation& invocation) {
@@ -302,6 +315,8 @@ void validate(Invocation& invocation, std::vector<std::string> words) {
         fail("--inherit-fd is for restore only");
     if (forRestore && options.mapPages)
         requireMappable(options);
+    if (forRestore)
+        requireProvidable(options);
     if (command == Command::PreDump && options.lazyPages)
         fail("pre-dump can't be combined with --lazy-pages: its memory goes on to change");
     if (command == Command::Dump && options.lazyPages && options.pageServer)

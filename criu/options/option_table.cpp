@@ -153,6 +153,9 @@ constexpr OptionRow kTable[] = {
      "kill the restored tree if a client or an action script doesn't consent within this time at each stage up to "
      "pre-resume",
      holdTimeout, "hold_timeout"},
+    {Run, "notify-mounts", 0, None, "", NoNo, OnRestore, Built,
+     "also run action scripts and notify clients when the mounts of the tree exist (stage post-mounts)",
+     flag<&O::notifyMounts>, "notify_mounts"},
     {Run, "timeout", 0, Required, "SECONDS", NoNo, Timed, Built,
      "fail if the tree isn't frozen, or a peer does nothing, for this time; 0 for never (default: 10; for waits of "
      "--stream-from, 0; for requests of other users, 30)",

@@ -19,7 +19,8 @@ int ClientListener::reached(const model::StageEvent& event) {
         return 0;
     // Passes a pid only at these two stages, because clients assume that it is the first process of a starting
     // container.
-    const bool withPid = event.stage == Stage::SetupNamespaces || event.stage == Stage::PostRestore;
+    const bool withPid =
+        event.stage == Stage::SetupNamespaces || event.stage == Stage::PostMounts || event.stage == Stage::PostRestore;
     return ask(event.stage, withPid ? event.root.value : 0, -1) ? 0 : 1;
 }
 

@@ -330,6 +330,7 @@ void criu_set_decompress_threads(unsigned int threads);
 /* Reads and writes memory in images without the page cache. */
 void criu_set_image_io_direct(bool direct);
 void criu_set_map_pages(bool map_pages);
+void criu_set_notify_mounts(bool notify_mounts);
 /* Restores a tree without a private pid namespace in a new one. */
 void criu_set_new_pidns(bool new_pidns);
 /* Sends images to, or reads them from, criu-image-streamer or an inherited descriptor. The limit is memory for them,
@@ -387,6 +388,7 @@ void criu_local_set_compress_region_size(criu_opts* opts, uint64_t bytes);
 void criu_local_set_decompress_threads(criu_opts* opts, unsigned int threads);
 void criu_local_set_image_io_direct(criu_opts* opts, bool direct);
 void criu_local_set_map_pages(criu_opts* opts, bool map_pages);
+void criu_local_set_notify_mounts(criu_opts* opts, bool notify_mounts);
 void criu_local_set_new_pidns(criu_opts* opts, bool new_pidns);
 void criu_local_set_background_memory(criu_opts* opts, uint64_t bytes);
 void criu_local_set_stream(criu_opts* opts, bool stream);

@@ -59,6 +59,7 @@ static void set_flags(criu_opts* opts) {
     criu_local_set_stream(opts, true);
     criu_local_set_lazy_pages(opts, true);
     criu_local_set_map_pages(opts, true);
+    criu_local_set_notify_mounts(opts, true);
     criu_local_set_image_io_direct(opts, true);
     criu_local_set_new_pidns(opts, true);
     criu_local_set_tls(opts, true);

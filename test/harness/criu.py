@@ -30,6 +30,7 @@ class Criu:
         self.binary = binary
         self.timeout = timeout
         self.verbosity = verbosity
+        self.passed = None  # further descriptors of each run, by their numbers in criu
 
     def argv(self, action, images, log, options=()):
         """Returns the command line of an action. The log's name is relative to the images."""
@@ -39,7 +40,7 @@ class Criu:
         """Starts criu and returns its pid. The new process calls before_exec first."""
         os.makedirs(images, exist_ok=True)
         return self.init.start(self.argv(action, images, log, options), "/", os.path.join(images, log + ".output"),
-                               before_exec=before_exec)
+                               before_exec=before_exec, passed=self.passed)
 
     def run(self, action, images, log, options=()):
         """Runs criu to its end. Raises Timeout if it hangs."""

@@ -7,7 +7,7 @@ import re
 import struct
 
 PAGE = 4096
-PARENT, PRESENT = 1, 4
+PARENT, LAZY, PRESENT = 1, 2, 4
 DEPTH = 3
 
 
@@ -63,8 +63,7 @@ def split_pagemap(folders, name):
                     out.append(encode(address, flags))
                     content += pages[at:at + PAGE] if home == level else b"stale..." * (PAGE // 8)
                 at += PAGE
-        with open(os.path.join(folder, name), "wb") as file:
-            file.write(magics + b"".join(struct.pack("<I", len(record)) + record for record in out))
+        write_records(os.path.join(folder, name), magics, out)
         with open(os.path.join(folder, pages_name), "wb") as file:
             file.write(content)
 
@@ -78,6 +77,12 @@ def read_records(data):
         records.append(data[at + 4:at + 4 + size])
         at += 4 + size
     return data[:8], records
+
+
+def write_records(path, magics, records):
+    """Writes an image file."""
+    with open(path, "wb") as file:
+        file.write(magics + b"".join(struct.pack("<I", len(record)) + record for record in records))
 
 
 def decode(record):
@@ -106,8 +111,13 @@ def varint(data, at):
 
 def encode(address, flags):
     """Returns an entry of one page in the format of CRIU 4.2."""
+    return encode_numbers({1: address, 2: 0, 4: flags, 5: 1})
+
+
+def encode_numbers(fields):
+    """Returns a record with the numbers of decode()."""
     out = bytearray()
-    for field, value in ((1, address), (2, 0), (4, flags), (5, 1)):
+    for field, value in fields.items():
         out.append(field << 3)
         while value >= 0x80:
             out.append(value & 0x7f | 0x80)

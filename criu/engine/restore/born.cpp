@@ -88,6 +88,7 @@ BornRestore::BornRestore(PreparedRestore& preparation)
     planned.run.listeners.setRoot(processes.root());
     fillNamespaces();
     prepared.control.openGate();
+    notifyOfMounts();
     deviceWork_ = planned.devices.startWork();
 }
 
@@ -108,6 +109,15 @@ void BornRestore::await(const std::function<RestoreControl::Outcome(unsigned mil
         planned.run.stop.throwIfRequested();
         checkAlive(planned.tree(), prepared.control, pids);
     }
+}
+
+void BornRestore::notifyOfMounts() {
+    if (!planned.options().notifyMounts)
+        return;
+    if (planned.nsContext.makesMounts)
+        await([&](unsigned milliseconds) { return prepared.control.awaitMountsMade(milliseconds); });
+    planned.run.listeners.require(Stage::PostMounts);
+    prepared.control.noteMountsSeen();
 }
 
 void BornRestore::fillNamespaces() {

@@ -34,6 +34,7 @@ public:
 
 private:
     void fillNamespaces();
+    void notifyOfMounts();
 
     /// Threads of device subsystems that fill device memory while criu restores processes. They end with this phase,
     /// because they use objects of earlier phases.

@@ -8,17 +8,31 @@
 #include "criu/cgroup/set_of.hpp"
 #include "criu/engine/images/validate_images.hpp"
 #include "criu/engine/restore/birth/planned_namespaces.hpp"
+#include "criu/engine/restore/memory_provider.hpp"
+#include "criu/model/memory_provider_name.hpp"
 #include "criu/model/options.hpp"
 #include "images/fdinfo.hpp"
 #include "images/inventory.hpp"
 
 namespace criu::engine {
 
+namespace {
+
+/// Lets the provider supply images. Images in a spool have arrived already.
+ImageDir& suppliedBy(MemoryProvider* provider, IncomingImages& incoming) {
+    if (provider != nullptr && !incoming.place)
+        incoming.images.setSupply(provider);
+    return incoming.images;
+}
+
+}  // namespace
+
 PlannedRestore::PlannedRestore(Run& command)
     : run(command),
       checkStop([this] { run.stop.throwIfRequested(); }),
       incoming_(openIncoming(run)),
-      images(incoming_.images),
+      provider(MemoryProvider::connect(options(), run.stop, log())),
+      images(suppliedBy(provider.get(), incoming_)),
       pages(images, options().checksum.value_or(true)),
       content(readValidatedImages(images, pages, run)),
       amounts(options()),
@@ -34,6 +48,7 @@ PlannedRestore::PlannedRestore(Run& command)
         segments.freeWhatIsRead();
     namespaces = planNamespaces(*this);
     files.make();
+    files.inheritedFds().noteUsedName(model::kMemoryProvider);
     files.planNames(nsContext.mountSpaceOf);
     segments.collect(tree(), images, pages, [this](FileId id) -> std::uint64_t {
         const FileEntry& entry = files.entry(id);
@@ -42,6 +57,8 @@ PlannedRestore::PlannedRestore(Run& command)
     amounts.addMemory(segments.contentBytes());
     requireGroups();
 }
+
+PlannedRestore::~PlannedRestore() = default;
 
 std::uint32_t PlannedRestore::cgroupSetOf(TreePid pid) const {
     const auto found = tree().byPid.find(pid);

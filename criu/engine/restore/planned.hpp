@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 
 #include "criu/base/unique_fd.hpp"
 #include "criu/cgroup/cgroup_restore.hpp"
@@ -25,6 +26,8 @@
 
 namespace criu::engine {
 
+class MemoryProvider;
+
 /// First phase of a restore: reads and checks all small images, and plans the work. A failure (Error) has no effect,
 /// because this phase creates nothing.
 ///
@@ -33,6 +36,7 @@ namespace criu::engine {
 class PlannedRestore {
 public:
     explicit PlannedRestore(Run& command);
+    ~PlannedRestore();
     PlannedRestore(const PlannedRestore&) = delete;
     PlannedRestore& operator=(const PlannedRestore&) = delete;
 
@@ -62,6 +66,7 @@ private:
     IncomingImages incoming_;
 
 public:
+    const std::unique_ptr<MemoryProvider> provider;  ///< external memory provider; may be null
     ImageDir& images;
     const memory::FilePageSources pages;
     RestoreImages content;

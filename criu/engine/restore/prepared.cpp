@@ -21,6 +21,7 @@
 #include "criu/engine/lazy/lazy_restore.hpp"
 #include "criu/engine/restore/birth/restore_start.hpp"
 #include "criu/engine/restore/files/missing_files.hpp"
+#include "criu/engine/restore/memory_provider.hpp"
 #include "criu/engine/restore/planned.hpp"
 #include "criu/engine/restore/task/task_directories.hpp"
 #include "criu/image/image_dir.hpp"
@@ -137,6 +138,8 @@ ServiceFds reserveServiceFds(PlannedRestore& planned, LazyRestore* lazy, ScopedR
     planned.joined.inherit(store);
     planned.files.inheritedFds().take(store);
     planned.devices.share(store);
+    if (planned.provider)
+        planned.provider->share(store);
     planned.files.terminals().open(planned.options(), inherited(kernel::FdKey::Terminal));
     return service;
 }
@@ -182,6 +185,8 @@ PreparedRestore::PreparedRestore(PlannedRestore& plan)
           lazy.get(),
           kernel::allowedMappings()} {
     control.inherit(plan.store);
+    if (plan.options().notifyMounts)
+        plan.nsContext.mountsMade = [this] { control.noteMountsMade(); };
     plan.run.listeners.require(Stage::PreRestore);
     makeShared();
 }
@@ -204,7 +209,13 @@ void PreparedRestore::makeShared() {
     }
     if (!nsContext.ownPaths)
         planned.files.createDeleted(nsContext.ids, store);
-    planned.segments.create(nsContext.ids, store, planned.checkStop);
+    if (planned.provider)
+        planned.provider->askForMemory(planned.content, store);
+    planned.segments.create(nsContext.ids, store, planned.checkStop, [this](std::uint64_t shmid, std::uint64_t size) {
+        return planned.provider ? planned.provider->shared(shmid, size) : UniqueFd();
+    });
+    if (planned.provider)
+        planned.provider->awaitMemory(planned.content, store);
     if (nsContext.systemV != 0)
         systemV->create(planned.images, planned.pages, nsContext.systemV, nsContext.ids, planned.checkStop);
     planned.cgroups.create(store);

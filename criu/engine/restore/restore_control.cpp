@@ -94,6 +94,18 @@ void RestoreControl::openGate() const noexcept {
     wake(page().gate);
 }
 
+void RestoreControl::noteMountsMade() const noexcept {
+    __atomic_store_n(&page().mountsMade, 1U, __ATOMIC_RELEASE);
+    signalCoordinator(page());
+    while (__atomic_load_n(&page().mountsSeen, __ATOMIC_ACQUIRE) == 0)
+        sleepOn(page().mountsSeen, 0);
+}
+
+void RestoreControl::noteMountsSeen() const noexcept {
+    __atomic_store_n(&page().mountsSeen, 1U, __ATOMIC_RELEASE);
+    wake(page().mountsSeen);
+}
+
 void RestoreControl::pass(Barrier barrier) const noexcept {
     std::uint32_t& word = page().arrived[static_cast<std::size_t>(barrier)];
     const std::uint32_t all = participants_;
@@ -191,6 +203,10 @@ RestoreControl::Outcome RestoreControl::await(std::uint32_t parked, unsigned mil
 
 RestoreControl::Outcome RestoreControl::awaitRootStarted(unsigned milliseconds) const noexcept {
     return awaitWord(page().rootStarted, 1, milliseconds);
+}
+
+RestoreControl::Outcome RestoreControl::awaitMountsMade(unsigned milliseconds) const noexcept {
+    return awaitWord(page().mountsMade, 1, milliseconds);
 }
 
 /// Waits until `word` is at least `wanted`. Sleeps on the futex `events`: a process that changes `word` also increments

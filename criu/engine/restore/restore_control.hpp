@@ -45,6 +45,8 @@ struct ControlPage {
     std::uint32_t areaCount = 0;
     std::uint32_t rootStarted = 0;  ///< 1 if the root has reached the gate
     std::uint32_t gate = 0;         ///< futex; 1 if the namespaces of the tree are ready
+    std::uint32_t mountsMade = 0;   ///< 1 if the root has created the mounts of the tree
+    std::uint32_t mountsSeen = 0;   ///< futex; 1 if all listeners have been notified of the mounts
 };
 
 /// Process that this restore has created.
@@ -83,6 +85,12 @@ public:
     void awaitGate() const noexcept;
     void openGate() const noexcept;
 
+    /// Reports that the root has created the mounts of the tree, and waits until the coordinator has notified all
+    /// listeners of them.
+    void noteMountsMade() const noexcept;
+    /// Ends the wait of noteMountsMade(). The coordinator calls it.
+    void noteMountsSeen() const noexcept;
+
     /// Waits in a restored process until all processes have reached the barrier. Ends the process if the coordinator
     /// has ended.
     void pass(Barrier barrier) const noexcept;
@@ -118,6 +126,8 @@ public:
     /// Waits in the coordinator until the root has reached the gate, or until a process has failed. Returns Idle after
     /// `milliseconds` without an event.
     [[nodiscard]] Outcome awaitRootStarted(unsigned milliseconds) const noexcept;
+    /// Does the same for noteMountsMade().
+    [[nodiscard]] Outcome awaitMountsMade(unsigned milliseconds) const noexcept;
 
     /// Returns the failure as text. The coordinator calls it.
     [[nodiscard]] std::string failureText() const;

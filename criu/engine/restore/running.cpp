@@ -15,6 +15,7 @@
 #include "criu/engine/lazy/lazy_restore.hpp"
 #include "criu/engine/progress.hpp"
 #include "criu/engine/restore/born.hpp"
+#include "criu/engine/restore/memory_provider.hpp"
 #include "criu/engine/restore/parked.hpp"
 #include "criu/engine/restore/planned.hpp"
 #include "criu/engine/restore/prepared.hpp"
@@ -116,6 +117,8 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
     if (pidFile)
         pidFile->commit();
     planned.dismissStreamer();
+    if (planned.provider)
+        orWarn(planned.log(), [&] { planned.provider->commit(); });
     planned.log().endStages();
     reportDone();
     orWarn(planned.log(), [&] { planned.run.listeners.notify(Stage::PostResume); });

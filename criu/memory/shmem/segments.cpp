@@ -176,10 +176,28 @@ void Segments::collect(const model::ProcessTree& tree, const ImageDir& images, c
             segment.content = pages.open(MemoryObject::shared(segment.shmid));
 }
 
-void Segments::create(const model::IdMap& ids, kernel::FdStore& store, const std::function<void()>& checkStop) {
+bool Segments::takeProvided(Segment& segment, kernel::FdStore& store, const Provide& provide) {
+    if (!provide || segment.size == 0)
+        return false;
+    UniqueFd fd = provide(segment.shmid, segment.size);
+    if (!fd)
+        return false;
+    segment.fd = store.inherit(kernel::FdKey::SharedMemory, std::move(fd));
+    segment.content.reset();
+    return true;
+}
+
+void Segments::create(const model::IdMap& ids, kernel::FdStore& store, const std::function<void()>& checkStop,
+                      const Provide& provide) {
     for (auto& [shmid, segment] : byShmid_)
-        segment.fd = store.inherit(kernel::FdKey::SharedMemory, makeAnonymous(segment.size));
+        if (!takeProvided(segment, store, provide))
+            segment.fd = store.inherit(kernel::FdKey::SharedMemory, makeAnonymous(segment.size));
     for (auto& [inode, segment] : byInode_) {
+        const bool huge = segment.memfd->has_hugetlb_flag != 0 && segment.memfd->hugetlb_flag != 0;
+        if (!huge && takeProvided(segment, store, provide)) {
+            segment.sealLate = true;  // the provider fills the memory until it is ready
+            continue;
+        }
         segment.fd = store.inherit(kernel::FdKey::SharedMemory, makeInode(*segment.memfd, ids));
         if (segment.sealLate)
             continue;

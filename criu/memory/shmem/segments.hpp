@@ -50,10 +50,14 @@ public:
     /// Returns the number of bytes that the images contain for all segments.
     [[nodiscard]] std::uint64_t contentBytes() const;
 
+    /// Returns a file with the content of a shared memory object; an invalid descriptor to create and fill it here.
+    using Provide = std::function<UniqueFd(std::uint64_t shmid, std::uint64_t size)>;
+
     /// Creates all segments, and adds their descriptors to `store`, so that processes inherit them. Fills and seals
     /// only memfds with a write seal. `checkStop` is called between pieces of content and throws to end the work; it
     /// may be empty.
-    void create(const model::IdMap& ids, kernel::FdStore& store, const std::function<void()>& checkStop = {});
+    void create(const model::IdMap& ids, kernel::FdStore& store, const std::function<void()>& checkStop = {},
+                const Provide& provide = {});
 
     /// Fills the segments that create() left empty. May run while criu restores processes. Returns the number of bytes
     /// read, including the bytes that create() read.
@@ -79,6 +83,7 @@ private:
         bool sealLate = false;
     };
     static void seal(const Segment& segment);
+    static bool takeProvided(Segment& segment, kernel::FdStore& store, const Provide& provide);
     [[nodiscard]] std::uint64_t fill(const Segment& segment, const std::function<void()>& checkStop,
                                      const ReadWatch& watch) const;
     Segment& add(std::uint64_t shmid, std::uint64_t size);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "criu/base/error.hpp"
@@ -21,6 +22,7 @@
 #include "criu/kernel/proc/limits.hpp"
 #include "criu/kernel/proc/mountinfo.hpp"
 #include "criu/kernel/proc/procdir.hpp"
+#include "criu/model/options.hpp"
 #include "criu/model/process_tree.hpp"
 #include "criu/namespaces/joined.hpp"
 #include "criu/namespaces/mount/mount_copied.hpp"
@@ -159,6 +161,20 @@ void enterRoot(const MountTree& tree, int staging, int root, std::optional<int> 
     unmountUntil(top);
 }
 
+/// Returns the path of --root without symbolic links. If the directory is missing, returns the path of the option,
+/// because MountStaging has a message for it. Returns nullopt without --root and for /, where listeners see the mounts
+/// after enterRoot().
+std::optional<std::string> canonicalRoot(const model::Options& options) {
+    if (!options.root)
+        return std::nullopt;
+    std::error_code missing;
+    const std::filesystem::path path = std::filesystem::canonical(*options.root, missing);
+    const std::string name = missing ? *options.root : path.native();
+    if (name.find_first_not_of('/') == std::string::npos)
+        return std::nullopt;
+    return name;
+}
+
 }  // namespace
 
 MountRestore::MountRestore(const RestoreInputs& inputs, const KindNsIds& numbers, MountHelpers helpers)
@@ -166,6 +182,7 @@ MountRestore::MountRestore(const RestoreInputs& inputs, const KindNsIds& numbers
       helpers_(std::move(helpers)),
       ids_(inputs.nsContext.ids),
       nsContext_(inputs.nsContext),
+      root_(inputs.options.notifyMounts ? canonicalRoot(inputs.options) : std::nullopt),
       mounts_(inputs.images, numbers.own, numbers.others, inputs.options),
       procs_(mounts_, inputs.tree.nested()),
       staging_(mounts_, inputs, helpers_) {
@@ -180,6 +197,7 @@ MountRestore::MountRestore(const RestoreInputs& inputs, const KindNsIds& numbers
             "a tree with a user namespace of its own was in the mount namespace of criu, but not all of it, which "
             "can't be restored yet");
     inputs.nsContext.ownPaths = true;
+    inputs.nsContext.makesMounts = mounts_.main() != nullptr;
     if (numberOf(**inputs.tree.root().ids, kernel::NamespaceKind::Mount) !=
         numberOf(*inputs.outside, kernel::NamespaceKind::Mount))
         inputs.nsContext.withPathsOf = inside;
@@ -272,6 +290,7 @@ files::HiddenMounts MountRestore::makeMounts() {
     }
     sys(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr), "make mounts private");
     covered_.want(helpers_.namedDirectories());
+    const UniqueFd outside = openRootDirectory();
     staging_.makeAll();
     for (const MountImages::Space& space : mounts_.spaces())
         if (nsContext_.ownerOf(space.number) != nullptr)
@@ -295,12 +314,26 @@ files::HiddenMounts MountRestore::makeMounts() {
             store_->inherit(kernel::FdKey::Namespace, kernel::openOwnNamespace(kernel::NamespaceKind::Mount));
     makeProcDirectory(first);
     const UniqueFd proc = makeProcMount(first.mounts);
+    if (nsContext_.mountsMade && root_)
+        showMounts(first, outside);
     enterRoot(first.mounts, staging_.fd(), staging_.made(first.mounts.root().id),
               kernel::mountIdOf(staging_.made(topOf(first.mounts).id)));
     staging_.leave();
     addProc(proc);
+    if (nsContext_.mountsMade && !root_)
+        nsContext_.mountsMade();
     requireInPlace();
     return hiddenMounts();
+}
+
+/// Moves the mount staging to the directory of --root, with the root of the tree on it, and lets listeners see the
+/// mounts. `outside`: root directory before the mount staging covered it. A listener that enters the mount namespace
+/// then finds the mounts of criu's namespace, and the tree at the directory of --root.
+void MountRestore::showMounts(const MountImages::Space& first, const UniqueFd& outside) const {
+    const ErrorContext context([] { return "show the mounts of the tree to listeners"; });
+    kernel::attachMount(staging_.made(first.mounts.root().id), staging_.fd());
+    kernel::attachMountBelow(staging_.fd(), outside.get(), root_->substr(root_->find_first_not_of('/')));
+    nsContext_.mountsMade();
 }
 
 /// Compares the restored mounts with the images, because other processes may have changed the file systems during the

@@ -55,6 +55,7 @@ private:
     static void inside(HostPid process, const Work& work);
     [[nodiscard]] files::HiddenMounts makeMounts();
     void linkAcross(int fromMount, const std::string& from, int toMount, const std::string& to) const;
+    void showMounts(const MountImages::Space& first, const UniqueFd& outside) const;
     void requireInPlace() const;
     void seal(const MountImages::Space& space);
     void makeProcDirectory(const MountImages::Space& space) const;
@@ -70,6 +71,7 @@ private:
     MountHelpers helpers_;
     const model::IdMap& ids_;
     const RestoreNsContext& nsContext_;
+    const std::optional<std::string> root_;  ///< directory of --root
     MountImages mounts_;
     NestedProcs procs_;
     MountStaging staging_;

@@ -188,6 +188,10 @@ TEST_CASE("what can't go through a stream is refused with it") {
     for (const char* other :
          {"--lazy-pages", "--auto-dedup", "--stream", "--stream-from=7", "--decrypt=key", "--signed-by=key"})
         CHECK_THROWS_WITH(validated({"restore", "--map-pages", other}), Contains("--map-pages and"));
+    for (const char* other : {"--lazy-pages", "--map-pages", "--signed-by=key"})
+        CHECK_THROWS_WITH(validated({"restore", "--inherit-fd", "fd[7]:extmem-provider", other}),
+                          Contains("an external memory provider and"));
+    CHECK_NOTHROW(validated({"restore", "--inherit-fd", "fd[7]:extmem-provider", "--decrypt=key"}));
     CHECK_NOTHROW(validated({"restore", "--map-pages", "--new-pidns", "-d"}));
     CHECK_THROWS_WITH(validated({"restore", "-d", "--restore-sibling", "--new-pidns"}), Contains("exclude each other"));
     CHECK_THROWS_WITH(validated({"dedup", "--stream"}), Contains("not for dedup"));

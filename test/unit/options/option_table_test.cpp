@@ -138,6 +138,7 @@ constexpr std::string_view kOwn[] = {
     "max-processes",
     "new-pidns",
     "no-loss",
+    "notify-mounts",
     "pages-files",
     "sign",
     "signed-by",

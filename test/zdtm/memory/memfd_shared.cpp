@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// zdtm: also new-pidns, new-pidns-again
+// zdtm: also new-pidns, new-pidns-again, provided-again, provided-nothing, provider-nonsense
 #include <sys/mman.h>
 
 #include "zdtm.hpp"
