@@ -255,6 +255,19 @@ TEST_CASE("a process whose tracer is killed anywhere goes on") {
     CHECK(child.exitCode() == 0);
 }
 
+TEST_CASE("so does one whose threads block all signals") {
+    Child child([](const Child::Talk& talk) {
+        sigset_t all;
+        ::sigfillset(&all);
+        ::sigprocmask(SIG_SETMASK, &all, nullptr);
+        return liveOn(talk);
+    });
+    REQUIRE(child.hear() == "ready");
+    dieEverywhere(child.pid(), [&] { workOn(child.pid()); });
+    child.say("end");
+    CHECK(child.exitCode() == 0);
+}
+
 TEST_CASE("so does one whose user's queue of signals is full") {
     Child child([](const Child::Talk& talk) {
         const rlimit none{0, 0};

@@ -66,6 +66,7 @@ private:
 
     void go(std::uint64_t argument, RemoteAddress stackTop);
     [[nodiscard]] SignalMask mask() const noexcept;
+    [[nodiscard]] bool mayKeepEndSignal() const noexcept;
     bool handleStop(const StopInfo& stop);
     [[nodiscard]] bool isFaultAgain(const siginfo_t& info, RemoteAddress ip) noexcept;
     [[nodiscard]] bool isOfThread(const siginfo_t& info) const;
@@ -176,7 +177,7 @@ private:
     /// System call instruction in the process' own code. Still valid when the blob is unmapped.
     std::optional<SyscallInstruction> syscallInstruction_;
     std::optional<SyscallInstruction> blobsInstruction_;  ///< result of syscallInstruction()
-    EndSignal end_;
+    std::optional<EndSignal> end_;                        ///< chosen by the first start()
     std::uint64_t codeSize_;
     std::uint64_t dataSize_;
     RemoteAddress code_ = 0;
