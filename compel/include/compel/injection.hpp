@@ -165,6 +165,8 @@ public:
     /// Does the same for several processes at the same time. An injection whose calls failed keeps its memory; cure()
     /// then tells the error.
     static void cureAll(std::span<Injection* const> injections);
+    /// Leaves blob and data in the process. The caller must unmap them. All runs must have ended.
+    void leave() noexcept { code_ = data_ = 0; }
 
 private:
     void unmap();
