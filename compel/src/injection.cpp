@@ -245,6 +245,12 @@ SignalMask BlobRun::mask() const noexcept {
     return allSignals & ~faults() & ~signalBit(end_.number);
 }
 
+/// Returns true if the thread's own mask blocks the end signal, and the thread continues when the tracer dies: the
+/// kernel queues a blocked signal even if the process ignores it (sig_ignored() of Linux).
+bool BlobRun::mayKeepEndSignal() const noexcept {
+    return (savedMask_ & signalBit(end_.number)) != 0 && !tracee_->options().killOnExit;
+}
+
 /// A thread with its own registers must never have the signal mask of the blob: if the tracer died then, no signal
 /// frame would restore the mask. So go() sets the registers before the mask, and restore() sets the mask before the
 /// registers.
@@ -256,12 +262,19 @@ void BlobRun::go(std::uint64_t argument, RemoteAddress stackTop) {
             memory_->write(frame, saved->bytes(frame, 0));
         }
     }
-    Registers registers = saved_;
-    registers.setEntry(code_ + blob_->entryOffset, argument, stackTop, end_.number, frame);
+    const auto enter = [&](int endSignal) {
+        Registers registers = saved_;
+        registers.setEntry(code_ + blob_->entryOffset, argument, stackTop, endSignal, frame);
+        tracee_->setRegisters(registers);
+    };
+    constexpr int noSignal = 0;
     // After this assignment, the destructor restores the thread.
     running_ = true;
-    tracee_->setRegisters(registers);
+    // If the tracer died before the mask lets the end signal through, the thread would keep this signal in its queue.
+    enter(mayKeepEndSignal() ? noSignal : end_.number);
     tracee_->setSignalMask(mask());
+    if (mayKeepEndSignal())
+        enter(end_.number);
     tracee_->cont();
 }
 
@@ -367,8 +380,9 @@ std::int64_t BlobRun::finish(const std::function<void()>& look) {
 void BlobRun::restore() {
     running_ = false;
     // Requeues the signal of the stop. If the tracer died in this stop, the kernel would deliver the signal, and the
-    // thread would handle it with the registers of the blob.
-    if (!ended_ || !end_.isIgnored)
+    // thread would handle it with the registers of the blob. An end signal that the restored mask blocks would stay in
+    // the queue.
+    if (!ended_ || !end_.isIgnored || mayKeepEndSignal())
         tracee_->requeueSignal();
     std::exception_ptr failure;
     try {
@@ -429,7 +443,6 @@ Injection::Injection(Tracee& thread, const Blob& blob, std::uint64_t dataSize,
       blob_(blob),
       memory_(thread.tid()),
       syscallInstruction_(syscallInstruction),
-      end_(chooseEndSignal(thread.tid())),
       codeSize_(wholePages(blob.bytes.size())),
       dataSize_(wholePages(dataSize)) {
     if (!syscallInstruction_)
@@ -472,7 +485,6 @@ Injection::Injection(Tracee& thread, const Blob& blob, const InjectedMemory& pre
     : thread_(thread),
       blob_(blob),
       memory_(thread.tid()),
-      end_(chooseEndSignal(thread.tid())),
       codeSize_(present.data - present.code),
       dataSize_(present.dataSize),
       code_(present.code),
@@ -491,7 +503,9 @@ Injection::~Injection() {
 }
 
 BlobRun Injection::start(Tracee& thread, std::uint64_t argument, RemoteAddress stackTop) {
-    BlobRun run(thread, memory_, code_, blob_, end_);
+    if (!end_)
+        end_ = chooseEndSignal(thread_.tid());
+    BlobRun run(thread, memory_, code_, blob_, *end_);
     run.go(argument, stackTop);
     return run;
 }

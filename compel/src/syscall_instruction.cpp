@@ -165,4 +165,13 @@ std::optional<SyscallInstruction> findSyscallInstruction(pid_t pid, const std::f
     return further.any();
 }
 
+bool hasSyscallInstruction(pid_t pid, const SyscallInstruction& there) {
+    const RemoteMemory memory(pid);
+    const auto has = [&](RemoteAddress at, const auto& wanted) {
+        auto found = wanted;
+        return memory.readSome(at, found) == found.size() && found == wanted;
+    };
+    return there.restorer != 0 && has(there.address, syscallReturnBytes) && has(there.restorer, restorerBytes);
+}
+
 }  // namespace compel

@@ -3,6 +3,7 @@
 #include <compel/injection.hpp>
 #include <compel/process.hpp>
 #include <compel/remote_syscalls.hpp>
+#include <compel/standby.hpp>
 
 #include <catch2/catch.hpp>
 
@@ -149,7 +150,35 @@ void workOn(pid_t pid) {
     process.detach();
 }
 
-#if defined(__x86_64__)
+/// Puts all threads of a process in stand-by. In stand-by, each thread waits until its argument in the returned data
+/// isn't 0.
+std::vector<Standby> standBy(FrozenProcess& process, Injection& injection, std::uint64_t first) {
+    const std::uint64_t slot = 4 * signalFrameRoom() + 16384;
+    std::vector<Standby> standbys;
+    RemoteAddress at = injection.data();
+    for (auto& thread : process.threads()) {
+        injection.memory().writeValue(at, testblob::Argument{.task = testblob::Task::Await, .numbers = {first}});
+        standbys.push_back(Standby::place(thread.tracee, at + slot).value());
+        standbys.back().enter(injection.code() + testblob::blob.entryOffset, at, at + slot / 2);
+        at += slot;
+    }
+    return standbys;
+}
+
+Injection injectForStandby(FrozenProcess& process) {
+    return {process.leader(), testblob::blob, (4 * signalFrameRoom() + 16384) * process.threads().size(),
+            process.syscallInstruction()};
+}
+
+void standByOnce(pid_t pid) {
+    auto process = FrozenProcess::freeze(pid);
+    Injection injection = injectForStandby(process);
+    for (Standby& standby : standBy(process, injection, 1))
+        standby.leave();
+    injection.cure();
+    process.detach();
+}
+
 /// Calls `work` in a child process, which then ends without cleaning up.
 void dieAfter(const std::function<void()>& work) {
     const pid_t worker = ::fork();
@@ -166,6 +195,7 @@ void dieAfter(const std::function<void()>& work) {
     REQUIRE(status == 0);
 }
 
+#if defined(__x86_64__)
 /// Counts in 32-bit code and never returns.
 [[noreturn]] void countIn32Bit(const volatile std::uint32_t* counter) {
     static constexpr unsigned char code[] = {0xff, 0x03, 0xeb, 0xfc};  // incl (%ebx), jmp back
@@ -251,6 +281,53 @@ TEST_CASE("a process whose tracer is killed anywhere goes on") {
     Child child(liveOn);
     REQUIRE(child.hear() == "ready");
     dieEverywhere(child.pid(), [&] { workOn(child.pid()); });
+    child.say("end");
+    CHECK(child.exitCode() == 0);
+}
+
+TEST_CASE("so does one whose threads block all signals") {
+    Child child([](const Child::Talk& talk) {
+        sigset_t all;
+        ::sigfillset(&all);
+        ::sigprocmask(SIG_SETMASK, &all, nullptr);
+        return liveOn(talk);
+    });
+    REQUIRE(child.hear() == "ready");
+    dieEverywhere(child.pid(), [&] { workOn(child.pid()); });
+    child.say("end");
+    CHECK(child.exitCode() == 0);
+}
+
+TEST_CASE("a process in stand-by whose tracer is killed anywhere goes on") {
+    Child child(liveOn);
+    REQUIRE(child.hear() == "ready");
+    dieEverywhere(child.pid(), [&] { standByOnce(child.pid()); });
+    child.say("end");
+    CHECK(child.exitCode() == 0);
+}
+
+TEST_CASE("a later tracer of a thread in stand-by that is killed anywhere leaves the thread's frame") {
+    Child child(liveOn);
+    REQUIRE(child.hear() == "ready");
+    const std::size_t threads = threadsOf(child.pid()).size();
+    int ends[2];
+    REQUIRE(::pipe(ends) == 0);
+    dieAfter([&] {
+        auto process = FrozenProcess::freeze(child.pid());
+        Injection injection = injectForStandby(process);
+        (void)standBy(process, injection, 0);
+        const RemoteAddress data = injection.data();
+        if (::write(ends[1], &data, sizeof(data)) != sizeof(data))
+            ::_exit(1);
+        ::_exit(0);
+    });
+    RemoteAddress at = 0;
+    REQUIRE(::read(ends[0], &at, sizeof(at)) == sizeof(at));
+    ::close(ends[0]);
+    ::close(ends[1]);
+    dieEverywhere(child.pid(), [&] { workOn(child.pid()); });
+    for (std::size_t i = 0; i < threads; ++i, at += 4 * signalFrameRoom() + 16384)
+        RemoteMemory(child.pid()).writeValue(at + offsetof(testblob::Argument, numbers), std::uint64_t{1});
     child.say("end");
     CHECK(child.exitCode() == 0);
 }

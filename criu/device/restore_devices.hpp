@@ -59,6 +59,8 @@ public:
     /// Calls updateInetSocket() of the subsystems, so that a plugin can replace addresses of a socket.
     void updateInetSocket(const InetAddresses& socket) const;
 
+    /// Returns true if a subsystem may change memory of processes in resume().
+    [[nodiscard]] bool resumes() const noexcept { return !parts_.empty(); }
     /// Restores the device state of all processes. The coordinator calls this.
     void resume(std::span<const ResumedProcess> processes);
     void finish() noexcept;

@@ -43,6 +43,7 @@ class RestoreDevices;
 
 namespace criu::engine {
 class SemUndoQueries;
+class ProcessStandby;
 class BornRestore;
 class CapturedPhase;
 struct CollectedFile;

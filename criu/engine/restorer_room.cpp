@@ -3,6 +3,9 @@
 
 #include <sys/mman.h>
 
+#include <compel/injection.hpp>
+#include <compel/registers.hpp>
+
 #include <algorithm>
 #include <cerrno>
 
@@ -11,6 +14,7 @@
 #include "criu/image/record.hpp"
 #include "criu/memory/mappings/own_mappings.hpp"
 #include "criu/pie/enter.hpp"
+#include "criu/pie/program.hpp"
 #include "criu/task/registers.hpp"
 #include "images/core.hpp"
 #include "images/mm.hpp"
@@ -39,6 +43,10 @@ bool isFree(std::uint64_t at, std::size_t size) {
 
 }  // namespace
 
+StandbyRoom::StandbyRoom() noexcept
+    : stack(compel::Registers::belowStack + compel::signalFrameRoom() + pie::kStackSize),
+      frame(compel::Registers::belowStack + compel::signalFrameRoom()) {}
+
 std::uint64_t restorerDataRoom(const CoreEntry& core, const MmEntry& mm, std::size_t threads) {
     // Size that is surely enough for a 64-bit task; such a task has plenty of addresses. Only 32-bit tasks need an
     // exact calculation.
@@ -53,7 +61,7 @@ std::uint64_t restorerDataRoom(const CoreEntry& core, const MmEntry& mm, std::si
         const std::uint64_t signals = signalsOf(core.tc->signals_s) + signalsOf(core.thread_core->signals_p);
         room = kForAny + kPerMapping * mm.n_vmas + kPerTimer * timers + kPerSignal * signals;
     }
-    return pageAlignUp(room + kRoomPerThread * threads);
+    return pageAlignUp(room + std::max<std::uint64_t>(kRoomPerThread, StandbyRoom().all()) * threads);
 }
 
 void requireRestorerRoom(const CoreEntry& core, const MmEntry& mm, std::size_t threads) {

@@ -10,6 +10,17 @@
 
 namespace criu::engine {
 
+/// Bytes in the restorer's area by which one thread of a restored process continues if criu is killed.
+struct StandbyRoom {
+    StandbyRoom() noexcept;
+    [[nodiscard]] std::size_t all() const noexcept { return program + stack + frame; }
+
+    std::size_t program = 512;  ///< program of the interpreter
+    /// Stack of the interpreter, and free bytes below it: a later tracer may put a signal frame there.
+    std::size_t stack;
+    std::size_t frame;  ///< signal frame with the state of the thread
+};
+
 /// Returns the maximum number of bytes that the restorer's program and data of one process may need.
 [[nodiscard]] std::uint64_t restorerDataRoom(const CoreEntry& core, const MmEntry& mm, std::size_t threads);
 

@@ -16,7 +16,7 @@
 namespace criu::pie {
 
 /// Version of all types in this file. The interpreter refuses programs of another version.
-inline constexpr std::uint32_t kContractVersion = 4;
+inline constexpr std::uint32_t kContractVersion = 5;
 
 enum class Op : std::uint8_t {
     Syscall,       ///< makes the system call `number` with `args`
@@ -27,6 +27,9 @@ enum class Op : std::uint8_t {
     TimerCreate,   ///< creates a POSIX timer with id args[2]: timer_create(args[0], sigevent at args[1])
     StoreResult,   ///< writes the result of the step before as u64 to args[0]
     Park,          ///< sleeps until the tracer stops the thread
+    EndUnlessSet,  ///< ends the process if the u32 at args[0] is 0
+    StopSelf,      ///< stops the process by SIGSTOP, unless SIGCONT is pending; all signals must be blocked
+    FrameReturn,   ///< continues by the signal frame at args[0] (rt_sigreturn(2)); never returns
 };
 
 /// Results of a step with which the program continues.

@@ -66,6 +66,7 @@ private:
 
     void go(std::uint64_t argument, RemoteAddress stackTop);
     [[nodiscard]] SignalMask mask() const noexcept;
+    [[nodiscard]] bool mayKeepEndSignal() const noexcept;
     bool handleStop(const StopInfo& stop);
     [[nodiscard]] bool isFaultAgain(const siginfo_t& info, RemoteAddress ip) noexcept;
     [[nodiscard]] bool isOfThread(const siginfo_t& info) const;
@@ -164,6 +165,8 @@ public:
     /// Does the same for several processes at the same time. An injection whose calls failed keeps its memory; cure()
     /// then tells the error.
     static void cureAll(std::span<Injection* const> injections);
+    /// Leaves blob and data in the process. The caller must unmap them. All runs must have ended.
+    void leave() noexcept { code_ = data_ = 0; }
 
 private:
     void unmap();
@@ -176,7 +179,7 @@ private:
     /// System call instruction in the process' own code. Still valid when the blob is unmapped.
     std::optional<SyscallInstruction> syscallInstruction_;
     std::optional<SyscallInstruction> blobsInstruction_;  ///< result of syscallInstruction()
-    EndSignal end_;
+    std::optional<EndSignal> end_;                        ///< chosen by the first start()
     std::uint64_t codeSize_;
     std::uint64_t dataSize_;
     RemoteAddress code_ = 0;

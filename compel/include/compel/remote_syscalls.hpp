@@ -24,6 +24,10 @@ std::optional<SyscallInstruction> findSyscallInstruction(pid_t pid);
 std::optional<SyscallInstruction> findSyscallInstruction(pid_t pid, const std::function<void(std::string_view)>& visit,
                                                          KnownLibraries* known);
 
+/// Returns true if a process has a system call instruction and a restorer at the addresses in `there`, for instance
+/// because another process with the same C library has them there. Doesn't check that the code is executable.
+[[nodiscard]] bool hasSyscallInstruction(pid_t pid, const SyscallInstruction& there);
+
 /// Returns true if the result of a system call is an error (-errno).
 constexpr bool isSyscallError(std::int64_t result) noexcept {
     return result < 0 && result >= -4095;

@@ -4,6 +4,7 @@
 #include <compel/blob/syscall.hpp>
 
 #include <sys/syscall.h>
+#include <time.h>
 
 namespace {
 
@@ -43,6 +44,12 @@ extern "C" std::int64_t blob_entry(void* pointer) {
         case Task::Block:
             for (;;)
                 syscall(SYS_ppoll, nullptr, 0, nullptr, nullptr, 0);
+        case Task::Await:
+            while (__atomic_load_n(&argument.numbers[0], __ATOMIC_ACQUIRE) == 0) {
+                timespec millisecond{0, 1'000'000};
+                syscall(SYS_ppoll, nullptr, 0, &millisecond, nullptr, 0);
+            }
+            return 0;
     }
     return -1;
 }

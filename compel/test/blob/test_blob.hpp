@@ -6,7 +6,7 @@
 /// Tasks of the test blob.
 namespace testblob {
 
-enum class Task : std::int32_t { Identify, Sum, Crash, Spin, Block };
+enum class Task : std::int32_t { Identify, Sum, Crash, Spin, Block, Await };
 
 struct Argument {
     Task task{};

@@ -38,7 +38,7 @@ std::chrono::microseconds complete(BornRestore& born) {
 
 ResumedTree seize(const BornRestore& born) {
     born.planned.log().stage("registers");
-    return ResumedTree(born.prepared.run, born.pids);
+    return ResumedTree(born.prepared.run, born.pids, !born.planned.devices.resumes());
 }
 
 std::unique_ptr<Progress> beginWaiting(const BornRestore& born) {

@@ -62,6 +62,7 @@ memory::ReadWatch RestoreControl::watchReading(const Log& log, std::string_view 
 
 void RestoreControl::inherit(kernel::FdStore& store) {
     fd_ = store.inherit(kernel::FdKey::Control, std::move(fd_));
+    word_.inherit(store);
     coordinator_ = store.inherit(kernel::FdKey::Control, std::move(coordinator_));
 }
 

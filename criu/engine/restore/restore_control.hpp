@@ -13,6 +13,7 @@
 #include "criu/base/mapping.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/engine/fwd.hpp"
+#include "criu/engine/restore/commit_word.hpp"
 #include "criu/kernel/fd_store.hpp"
 #include "criu/pie/program.hpp"
 
@@ -73,6 +74,7 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return mapping_.size(); }
     /// Returns the memfd of the control page. A process can map the page at any address by this descriptor.
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
+    [[nodiscard]] CommitWord& commitWord() noexcept { return word_; }
     /// Moves the descriptors to the service range.
     void inherit(kernel::FdStore& store);
 
@@ -148,6 +150,7 @@ private:
     UniqueFd fd_;
     UniqueFd coordinator_;  ///< pidfd of the coordinator, because its pid differs in other pid namespaces
     Mapping mapping_;
+    CommitWord word_;
 };
 
 }  // namespace criu::engine

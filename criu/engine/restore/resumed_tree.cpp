@@ -24,6 +24,8 @@
 #include "criu/engine/lazy/lazy_restore.hpp"
 #include "criu/engine/restore/birth/restore_start.hpp"
 #include "criu/engine/restore/files/restored_files.hpp"
+#include "criu/engine/restore/process_standby.hpp"
+#include "criu/engine/restore/restore_control.hpp"
 #include "criu/engine/restore/restore_images.hpp"
 #include "criu/engine/restore/restore_run.hpp"
 #include "criu/engine/restore/task/drop_privileges.hpp"
@@ -43,6 +45,9 @@
 
 namespace criu::engine {
 namespace {
+
+/// Number of processes that make system calls for criu at the same time. More processes hardly save more time.
+constexpr std::size_t kProcessesAtOnce = 32;
 
 std::uint64_t signalMaskOf(const CoreEntry& core) {
     if (core.tc != nullptr)
@@ -86,6 +91,12 @@ void setPosixLocks(compel::RemoteSyscalls& calls, std::uint64_t room, const std:
     }
 }
 
+void makeDumpable(compel::FrozenProcess& process) {
+    compel::RemoteSyscalls calls(process.leader(), process.syscallInstruction());
+    calls.checkedCall("become dumpable", SYS_prctl, {PR_SET_DUMPABLE, 1});
+    calls.restore();
+}
+
 }  // namespace
 
 struct ResumedTree::Member {
@@ -101,7 +112,8 @@ void ResumedTree::forEach(const std::function<void(compel::FrozenProcess& proces
         work(processes_[i], members_[i].task->pid);
 }
 
-ResumedTree::ResumedTree(const RestoreRun& run, const PidMap& pids) {
+ResumedTree::ResumedTree(const RestoreRun& run, const PidMap& pids, bool keepsRestorer)
+    : keepsRestorer_(keepsRestorer) {
     const RestorerAreas areas(run.control);
     // Seizes all processes before the first one gets the credentials of its user: a process with these credentials
     // could trace a process that isn't seized.
@@ -123,8 +135,6 @@ ResumedTree::ResumedTree(const RestoreRun& run, const PidMap& pids) {
         });
         run.lazy->begin();
     }
-    // Number of processes whose programs run at the same time. More processes hardly save more time.
-    constexpr std::size_t kProcessesAtOnce = 32;
     for (std::size_t first = 0; first < members_.size(); first += kProcessesAtOnce)
         dropPrivileges(run, first, std::min(first + kProcessesAtOnce, members_.size()));
     forEach([&run](compel::FrozenProcess& process, const Member& member) { complete(run, process, member); });
@@ -170,7 +180,7 @@ void ResumedTree::releaseFiles(const RestoreRun& run, compel::FrozenProcess& pro
     setPosixLocks(calls, member.area.data, locks);
 }
 
-/// Sets the credentials of the processes from index `first` to `end`, and unmaps the restorer.
+/// Sets the credentials of the processes from index `first` to `end`. Unmaps the restorer unless commit() needs it.
 void ResumedTree::dropPrivileges(const RestoreRun& run, std::size_t first, std::size_t end) {
     const PrivilegeDrop::Common common{
         run.start.credentials, run.start.dumpable, *run.start.labels, {run.start.limits, run.start.limitsBefore}};
@@ -198,6 +208,11 @@ void ResumedTree::dropPrivileges(const RestoreRun& run, std::size_t first, std::
         drops[i - first].finish();
         restorers.push_back(&drops[i - first].injection());
     });
+    if (keepsRestorer_) {
+        for (compel::Injection* const restorer : restorers)
+            restorer->leave();
+        return;
+    }
     compel::Injection::cureAll(restorers);
     forEach([&](std::size_t i) { drops[i - first].injection().cure(); });
 }
@@ -260,58 +275,150 @@ void ResumedTree::setThreads(const model::Task& task, const Threads& threads) {
             thread.tracee.setExtendedState(sets.extended);
         if (sets.shadowStackPointer != 0)
             thread.tracee.setShadowStackPointer(sets.shadowStackPointer);
-        if (const UserDispatch* const dispatch = core.thread_core->user_dispatch; dispatch != nullptr)
-            thread.tracee.setUserDispatch(compel::UserDispatch{dispatch->selector, dispatch->start, dispatch->size});
         thread.tracee.setSignalMask(signalMaskOf(core));
     }
 }
 
-void ResumedTree::prepareResume(const RestoreRun& run, bool stopAll, bool freezes) {
-    // Ignores the end of a process during the steps below: only an outside process can have killed it. criu resumes the
-    // remaining processes.
+/// Sets syscall user dispatch. Call it after all system calls of criu in the process, because dispatch turns them into
+/// signals.
+void ResumedTree::setUserDispatch(const model::Task& task, const Threads& threads) {
+    for (const model::Thread& thread : task.threads)
+        if (const UserDispatch* const dispatch = (*thread.core)->thread_core->user_dispatch; dispatch != nullptr)
+            threads.at(thread.tid)
+                ->tracee.setUserDispatch(compel::UserDispatch{dispatch->selector, dispatch->start, dispatch->size});
+}
+
+void ResumedTree::commit(const RestoreRun& run, bool stopAll, bool freezes) {
+    standsBy_ = keepsRestorer_ && beginStandby(run, stopAll);
+    // From here on, each process continues by itself if criu is killed.
+    run.control.commitWord().commit();
+    // Stops processes in stand-by, because the stand-by also stops them if criu is killed before this call.
+    forEachLiving([&](std::size_t i) { stop(i, stopAll); });
+    if (!freezes)
+        return;
+    endStandby();
+    forEachLiving([&](std::size_t i) { finish(run, i); });
+    finished_ = true;
+}
+
+/// Gives all threads their own registers again, and unmaps the restorers.
+void ResumedTree::endStandby() {
+    if (standsBy_)
+        forEachLiving([&](std::size_t i) { standbys_[i].end(); });
+    standbys_.clear();
+    if (keepsRestorer_)
+        for (std::size_t first = 0; first < members_.size(); first += kProcessesAtOnce)
+            unmapRestorers(first, std::min(first + kProcessesAtOnce, members_.size()));
+}
+
+/// Sets the dumpable flag of the images and syscall user dispatch. Call it last, because other processes of the same
+/// user may read and change a dumpable process (ptrace(2)).
+void ResumedTree::finish(const RestoreRun& run, std::size_t index) {
+    const model::Task& task = *members_[index].task;
+    if (becomesDumpable(run, task))
+        makeDumpable(processes_[index]);
+    setUserDispatch(task, members_[index].threads);
+}
+
+/// Calls `work` for the index of each process. Ignores the end of a process: only an outside process can have killed
+/// it. criu resumes the remaining processes.
+template <typename Work>
+void ResumedTree::forEachLiving(const Work& work) {
     for (std::size_t i = 0; i < processes_.size(); ++i) {
-        const model::Task& task = *members_[i].task;
-        const bool stops = stopAll || task.state == model::TaskState::Stopped;
-        if (stops)
-            stopped_.emplace_back(processes_[i].pid());
         try {
-            if (freezes)
-                show(run, processes_[i], task);
-            if (stops)
-                processes_[i].stopAsGroup(stopAll ? SIGSTOP : stopSignalOf(*task.core().tc));
+            work(i);
         } catch (const compel::Error&) {
             continue;
         }
     }
-    shown_ = freezes;
+}
+
+void ResumedTree::stop(std::size_t index, bool stopAll) {
+    const model::Task& task = *members_[index].task;
+    if (!stopAll && task.state != model::TaskState::Stopped)
+        return;
+    stopped_.emplace_back(processes_[index].pid());
+    processes_[index].stopAsGroup(stopAll ? SIGSTOP : stopSignalOf(*task.core().tc));
+}
+
+/// Begins the stand-by of all processes. Returns false, and begins none, if a thread can't be in stand-by: a thread
+/// with a shadow stack.
+bool ResumedTree::beginStandby(const RestoreRun& run, bool stopAll) {
+    std::vector<ProcessStandby>& standbys = standbys_;
+    standbys.reserve(processes_.size());
+    for (std::size_t i = 0; i < processes_.size(); ++i) {
+        const model::Task& task = *members_[i].task;
+        const bool shows = becomesDumpable(run, task);
+        // In stand-by, seccomp filters of the process may forbid the call.
+        const bool isFiltered = run.content.seccomp.contains(task.pid);
+        standbys.emplace_back(
+            processes_[i], members_[i].area,
+            ProcessStandby::Steps{shows && !isFiltered, stopAll || task.state == model::TaskState::Stopped});
+        try {
+            if (shows && isFiltered)
+                makeDumpable(processes_[i]);
+            if (!standbys.back().prepare())
+                return false;
+        } catch (const compel::TraceeGone&) {
+            continue;  // ignored: only an outside process can have killed the process
+        }
+    }
+    for (ProcessStandby& standby : standbys) {
+        try {
+            standby.begin();
+        } catch (const compel::TraceeGone&) {
+            continue;
+        }
+    }
+    return true;
+}
+
+/// Unmaps the restorer of the processes from index `first` to `end`, by instructions of their own code: if criu is
+/// killed, the processes still have these instructions.
+void ResumedTree::unmapRestorers(std::size_t first, std::size_t end) {
+    std::deque<compel::Injection> restorers;
+    std::vector<compel::Injection*> all;
+    for (std::size_t i = first; i < end; ++i) {
+        try {
+            all.push_back(&restorers.emplace_back(processes_[i].leader(), pie::interpreterBlob(), members_[i].area,
+                                                  instructionOf(processes_[i])));
+        } catch (const compel::Error&) {
+            continue;  // ignored: only an outside process can have killed the process
+        }
+    }
+    compel::Injection::cureAll(all);
+}
+
+/// Returns the instruction for the last system calls in a process. Searches only if the process has other code than the
+/// process before. Returns nothing if the process has no instruction with a restorer.
+std::optional<compel::SyscallInstruction> ResumedTree::instructionOf(compel::FrozenProcess& process) {
+    if (instruction_ && compel::hasSyscallInstruction(process.pid(), *instruction_))
+        return *instruction_;
+    const std::optional<compel::SyscallInstruction> found = process.syscallInstruction();
+    if (!found || found->restorer == 0)
+        return std::nullopt;
+    instruction_ = found;
+    return found;
 }
 
 void ResumedTree::resumeTasks(const RestoreRun& run) {
-    for (std::size_t i = 0; i < processes_.size(); ++i) {
-        try {
-            if (!shown_)
-                show(run, processes_[i], *members_[i].task);
-            processes_[i].detach();
-        } catch (const compel::Error&) {
-            // Ignored: a thread that criu has resumed before has ended the process.
-        }
-    }
+    if (!finished_)
+        endStandby();
+    // Ignores errors: a thread that criu has resumed before has ended the process.
+    forEachLiving([&](std::size_t i) {
+        if (!finished_)
+            finish(run, i);
+        processes_[i].detach();
+    });
     members_.clear();
     processes_.clear();
     waitGroupStop(stopped_);
 }
 
-/// Sets the dumpable flag of the images. Call it last, because other processes of the same user may read and change a
-/// dumpable process (ptrace(2)). Only if processes may be frozen before criu resumes them, they become dumpable
-/// earlier.
-void ResumedTree::show(const RestoreRun& run, compel::FrozenProcess& process, const model::Task& task) {
+bool ResumedTree::becomesDumpable(const RestoreRun& run, const model::Task& task) {
     const bool changes =
         run.nsContext.usernsOf(task) != nullptr || PrivilegeDrop::changesCredentials(task, run.start.credentials);
-    if (!run.start.dumpable.needsSetting(**task.mm, changes))
-        return;
-    compel::RemoteSyscalls calls(process.leader(), process.syscallInstruction());
-    calls.checkedCall("become dumpable", SYS_prctl, {PR_SET_DUMPABLE, 1});
-    calls.restore();
+    return run.start.dumpable.needsSetting(**task.mm, changes);
 }
 
 }  // namespace criu::engine

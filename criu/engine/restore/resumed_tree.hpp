@@ -1,23 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <compel/remote_syscalls.hpp>
+
 #include <functional>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "criu/base/ids.hpp"
 #include "criu/engine/fwd.hpp"
+#include "criu/engine/restore/process_standby.hpp"
 
 namespace criu::engine {
 
-/// Restored tree whose threads are all seized. The constructor seizes the parked processes, unmaps the restorer, and
-/// sets the dumped credentials, registers, signal masks and POSIX locks.
+/// Restored tree whose threads are all seized. The constructor seizes the parked processes, and sets the dumped
+/// credentials, registers, signal masks and POSIX locks.
 ///
-/// No code of the tree has run, and no unprivileged process can access one of the processes until prepareResume(). If
-/// the constructor fails, or the destructor runs before resumeTasks(), criu kills the processes.
+/// No code of the tree has run, and no unprivileged process can access one of the processes until commit(). If the
+/// constructor fails, or the destructor runs before resumeTasks(), criu kills the processes. If criu is killed, the
+/// processes end before the commit, and continue after it.
 class ResumedTree {
 public:
-    ResumedTree(const RestoreRun& run, const PidMap& pids);
+    /// `keepsRestorer`: false unmaps the restorer at once, because device subsystems may need its addresses. Then a
+    /// killed criu may leave only a part of the tree.
+    ResumedTree(const RestoreRun& run, const PidMap& pids, bool keepsRestorer);
     ~ResumedTree();
     ResumedTree(const ResumedTree&) = delete;
     ResumedTree& operator=(const ResumedTree&) = delete;
@@ -29,11 +36,13 @@ public:
     /// an error in criu can't give a process more privileges than it had.
     void requireRights(const RestoreRun& run, const PidMap& pids) const;
 
-    /// Group-stops the processes that were stopped at the dump; with `stopAll`, every process. `freezes`: true if
-    /// criu or a listener may freeze cgroups of processes before resumeTasks(). The kernel executes no system call in a
-    /// frozen cgroup, so this function then also makes processes dumpable.
-    void prepareResume(const RestoreRun& run, bool stopAll, bool freezes);
-    /// Resumes all processes, except group-stopped ones. Call prepareResume() before.
+    /// Commits the restore. Afterwards, the processes continue even if criu is killed. Then group-stops the processes
+    /// that were stopped at the dump; with `stopAll`, every process. `freezes`: true if criu or a listener may freeze
+    /// cgroups of processes before resumeTasks(). The kernel executes no system call in a frozen cgroup, so this
+    /// function then also unmaps the restorer and makes processes dumpable. Throws Error only before the commit.
+    void commit(const RestoreRun& run, bool stopAll, bool freezes);
+    /// Unmaps the restorer, makes processes dumpable, and resumes all processes except group-stopped ones. Call
+    /// commit() before.
     void resumeTasks(const RestoreRun& run);
 
 private:
@@ -45,13 +54,26 @@ private:
     static void releaseFiles(const RestoreRun& run, compel::FrozenProcess& process, const Member& member);
     void dropPrivileges(const RestoreRun& run, std::size_t first, std::size_t end);
     static void complete(const RestoreRun& run, compel::FrozenProcess& process, const Member& member);
-    static void show(const RestoreRun& run, compel::FrozenProcess& process, const model::Task& task);
+    [[nodiscard]] bool beginStandby(const RestoreRun& run, bool stopAll);
+    void endStandby();
+    void finish(const RestoreRun& run, std::size_t index);
+    template <typename Work>
+    void forEachLiving(const Work& work);
+    void stop(std::size_t index, bool stopAll);
+    void unmapRestorers(std::size_t first, std::size_t end);
+    std::optional<compel::SyscallInstruction> instructionOf(compel::FrozenProcess& process);
+    [[nodiscard]] static bool becomesDumpable(const RestoreRun& run, const model::Task& task);
     static void moveThreads(const model::Task& task, const Threads& threads, cgroup::CgroupRestore& cgroups);
     static void setThreads(const model::Task& task, const Threads& threads);
+    static void setUserDispatch(const model::Task& task, const Threads& threads);
 
-    std::vector<HostPid> stopped_;  ///< group-stopped processes
-    bool shown_ = false;            ///< true if the processes have the dumpable flag of the images
-    std::vector<Member> members_;   ///< data of the processes, with the indices of `processes_`
+    bool keepsRestorer_;
+    bool standsBy_ = false;  ///< true if `standbys_` has the stand-by of all processes
+    bool finished_ = false;  ///< true if only detaching is left
+    std::vector<ProcessStandby> standbys_;
+    std::optional<compel::SyscallInstruction> instruction_;  ///< instruction of the last process that has a restorer
+    std::vector<HostPid> stopped_;                           ///< group-stopped processes
+    std::vector<Member> members_;  ///< data of the processes, with the indices of `processes_`
     /// Scope that kills the processes of a failed restore before criu stops tracing them, because the kernel would then
     /// resume them.
     class KillOnFailure {

@@ -88,8 +88,9 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
     for (const auto& kind : planned.namespaces)
         kind->clean(processes);
     parking.tree.requireRights(prepared.run, born.pids);
-    parking.tree.prepareResume(prepared.run, planned.options().finalState == model::FinalState::Stopped,
-                               planned.cgroups.freezes() || planned.run.listeners.mayFreeze());
+    // Commits before the network opens: a peer must not get packets of a tree that the kernel then kills with criu.
+    parking.tree.commit(prepared.run, planned.options().finalState == model::FinalState::Stopped,
+                        planned.cgroups.freezes() || planned.run.listeners.mayFreeze());
     // Destroyed before the phases of the restore. After a failure, its destructor thaws the cgroups before criu kills
     // the processes, because processes in a frozen cgroup of version 1 can't end.
     cgroup::FrozenGroups frozen = planned.cgroups.freeze();

@@ -47,6 +47,26 @@ void futexAdd(std::uint64_t word, std::uint32_t amount) noexcept {
         call(SYS_futex, reinterpret_cast<std::uint64_t>(&never), kFutexWaitOp, 0);
 }
 
+/// Ends the process if the word is 0. If a seccomp filter forbids exit_group(2), the trap ends the process, because all
+/// signals are blocked.
+void endUnlessSet(std::uint64_t word) noexcept {
+    if (__atomic_load_n(reinterpret_cast<std::uint32_t*>(word), __ATOMIC_ACQUIRE) != 0)
+        return;
+    call(SYS_exit_group, 1);
+    __builtin_trap();
+}
+
+/// Stops the process. A pending SIGCONT shows that the process was stopped before, and that it must continue.
+void stopSelf() noexcept {
+    constexpr std::uint64_t kSetBytes = 8;
+    constexpr std::uint64_t kStop = 19;      // SIGSTOP
+    constexpr std::uint64_t kContinue = 18;  // SIGCONT
+    std::uint64_t pending = 0;
+    call(SYS_rt_sigpending, reinterpret_cast<std::uint64_t>(&pending), kSetBytes);
+    if ((pending >> (kContinue - 1) & 1) == 0)
+        call(SYS_kill, static_cast<std::uint64_t>(call(SYS_getpid)), kStop);
+}
+
 /// Creates a POSIX timer with a chosen id. The kernel assigns ascending ids in each process, so creates timers and
 /// deletes them until the kernel assigns the wanted id.
 std::int64_t createTimer(const Step& step) noexcept {
@@ -102,6 +122,14 @@ std::int64_t execute(const Step& step, std::int64_t previous) noexcept {
             return previous;
         case Op::Park:
             park();
+        case Op::EndUnlessSet:
+            endUnlessSet(step.args[0]);
+            return 0;
+        case Op::StopSelf:
+            stopSelf();
+            return 0;
+        case Op::FrameReturn:
+            arch::returnByFrame(step.args[0]);
     }
     return kInvalid;
 }

@@ -44,7 +44,7 @@ model::Task taskWithMemory() {
 
 /// Returns the slot of a process whose area begins at `start`.
 AreaSlot areaAt(std::uint64_t start, const RestoreControl& control) {
-    const std::uint64_t code = pageAlignUp(pie::interpreterBlob().bytes.size()) + control.size();
+    const std::uint64_t code = pageAlignUp(pie::interpreterBlob().bytes.size()) + machinePageSize() + control.size();
     return {kPid, start, start + code, start + code + 0x4000};
 }
 

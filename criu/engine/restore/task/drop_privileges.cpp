@@ -12,6 +12,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/machine.hpp"
 #include "criu/base/mapping.hpp"
+#include "criu/engine/restore/task/restorer_area.hpp"
 #include "criu/kernel/capabilities.hpp"
 #include "criu/pie/enter.hpp"
 #include "criu/pie/step_results.hpp"
@@ -22,11 +23,11 @@
 namespace criu::engine {
 namespace {
 
-/// Adds steps that unmap the memory between the interpreter and its data: the control page, and the parking room of the
-/// vDSO.
+/// Adds steps that unmap the memory between the commit word and the interpreter's data: the control page, and the
+/// parking room of the vDSO.
 void addControlUnmapping(const compel::InjectedMemory& restorer, pie::StepList& steps) {
-    const std::uint64_t code = restorer.code + pageAlignUp(pie::interpreterBlob().bytes.size());
-    steps.call(pie::Subject::UnmapOld, code, SYS_munmap, code, restorer.data - code);
+    const std::uint64_t control = commitWordAt(restorer) + machinePageSize();
+    steps.call(pie::Subject::UnmapOld, control, SYS_munmap, control, restorer.data - control);
 }
 
 /// Maximum total size in bytes of the programs that threads execute at the same time.

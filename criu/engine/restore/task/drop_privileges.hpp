@@ -26,8 +26,8 @@ namespace criu::engine {
 /// process execute these steps. So criu needn't trust the process when other processes of its user can access it.
 /// Before, all descriptors of criu in the process must be closed.
 ///
-/// The interpreter executes the programs, and is unmapped at the end. The first step unmaps the control page, because
-/// the process shares this page with processes of other credentials.
+/// The interpreter executes the programs, and may be unmapped at the end. The first step unmaps the control page,
+/// because the process shares this page with processes of other credentials.
 ///
 /// Each thread executes one program; the leader is the last. A program sets the following state, in this order:
 /// - seccomp filters: installing them needs CAP_SYS_ADMIN (seccomp(2)), which the thread may lose with its credentials.
@@ -67,7 +67,8 @@ public:
     void start(const compel::InjectedMemory& restorer);
     /// Waits for the end of the leader's program. Throws Error as start() does.
     void finish();
-    /// Returns the interpreter in the process, after start(). The caller unmaps it (compel::Injection::cureAll()).
+    /// Returns the interpreter in the process, after start(). The caller unmaps it (compel::Injection::cureAll()), or
+    /// keeps it there (compel::Injection::leave()).
     [[nodiscard]] compel::Injection& injection() noexcept;
 
     /// Returns true if a thread of the process gets credentials that differ from `now`.

@@ -48,11 +48,12 @@ RestoreProgram::RestoreProgram(const Inputs& inputs)
     const std::uint64_t control = in_.run.control.size();
     const std::uint64_t parking = vdso_->parkingSize();
     const std::uint64_t room =
-        code + control + parking + restorerDataRoom(in_.task.core(), mm, in_.task.threads.size());
+        code + machinePageSize() + control + parking + restorerDataRoom(in_.task.core(), mm, in_.task.threads.size());
     // A 32-bit task needs an area below 4 GiB, because it passes addresses in the area to 32-bit system calls.
     const std::uint64_t limit = task::isCompat(in_.task.core()) ? compatTaskSize() : taskSize();
     area_ = findRestorerArea(room, limit, mm, in_.run.mappings);
-    controlAt_ = area_.start + code;
+    wordAt_ = area_.start + code;
+    controlAt_ = wordAt_ + machinePageSize();
     parkingAt_ = controlAt_ + control;
     data_ = pie::RemoteData(parkingAt_ + parking);
 }
@@ -106,6 +107,7 @@ void RestoreProgram::run(const ThreadDirectories& directories, const EarlyThread
     mapAt(area_.start, codeSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
     std::memcpy(reinterpret_cast<void*>(area_.start), code.data(), code.size());
     sys(::mprotect(reinterpret_cast<void*>(area_.start), codeSize, PROT_READ | PROT_EXEC), "protect the restorer");
+    in_.run.control.commitWord().mapAt(wordAt_);
     mapAt(controlAt_, in_.run.control.size(), PROT_READ | PROT_WRITE, MAP_SHARED, in_.run.control.fd());
     // Maps the whole reserved range, so that no other mapping can be placed there.
     mapAt(data_.base(), area_.end - data_.base(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,

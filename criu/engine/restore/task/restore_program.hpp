@@ -43,7 +43,8 @@ private:
     Inputs in_;
     std::unique_ptr<memory::VdsoMove> vdso_;
     UniqueFd exe_;
-    memory::Range area_;  ///< addresses of the restorer: code, control page, parking room and data
+    memory::Range area_;  ///< addresses of the restorer: code, commit word, control page, parking room and data
+    std::uint64_t wordAt_ = 0;
     std::uint64_t controlAt_ = 0;
     std::uint64_t parkingAt_ = 0;
     pie::RemoteData data_{0};

@@ -31,13 +31,17 @@ compel::InjectedMemory RestorerAreas::of(const model::Task& task) const {
     const auto aligned = [](std::uint64_t at) { return at == pageAlignUp(at); };
     const bool ordered = slot.start < slot.data && slot.data < slot.end && slot.end <= taskSize();
     if (!ordered || !aligned(slot.start) || !aligned(slot.data) || !aligned(slot.end) ||
-        slot.data - slot.start < codeSize() + controlSize_)
+        slot.data - slot.start < codeSize() + machinePageSize() + controlSize_)
         fail("its restorer can't be at {:#x} to {:#x}", slot.start, slot.end);
     const MmEntry& mm = **task.mm;
     for (const VmaEntry* const vma : list(mm.vmas, mm.n_vmas))
         if (vma->start < slot.end && slot.start < vma->end)
             fail("its restorer, at {:#x} to {:#x}, is in the way of its memory", slot.start, slot.end);
     return {slot.start, slot.data, slot.end - slot.data};
+}
+
+std::uint64_t commitWordAt(const compel::InjectedMemory& area) noexcept {
+    return area.code + codeSize();
 }
 
 void requireParked(const compel::FrozenProcess& process, const compel::InjectedMemory& area) {

@@ -27,6 +27,9 @@ private:
     std::unordered_map<TreePid, AreaSlot> slots_;
 };
 
+/// Returns the address of the commit word in a restorer's area: it is in the page after the interpreter.
+[[nodiscard]] std::uint64_t commitWordAt(const compel::InjectedMemory& area) noexcept;
+
 /// Throws Error if a thread of a seized process isn't in the interpreter at `area`: parked threads sleep there, and a
 /// thread at another address still executes code of criu.
 void requireParked(const compel::FrozenProcess& process, const compel::InjectedMemory& area);

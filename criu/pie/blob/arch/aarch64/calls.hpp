@@ -37,4 +37,17 @@ inline std::int64_t cloneThread(const std::uint64_t* cloneArgs, std::uint64_t si
     return static_cast<std::int64_t>(result);
 }
 
+/// Continues with the registers, the extended state and the signal mask of a signal frame, by rt_sigreturn(2).
+[[noreturn]] inline void returnByFrame(std::uint64_t frame) noexcept {
+    register std::int64_t number asm("x8") = 139;  // rt_sigreturn
+    asm volatile(
+        "mov sp, %0\n\t"
+        "svc #0\n\t"
+        "udf #0"
+        :
+        : "r"(frame), "r"(number)
+        : "memory");
+    __builtin_unreachable();
+}
+
 }  // namespace criu::pie::arch

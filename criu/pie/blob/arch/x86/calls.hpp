@@ -39,4 +39,18 @@ inline std::int64_t cloneThread(const std::uint64_t* cloneArgs, std::uint64_t si
     return result;
 }
 
+/// Continues with the registers, the extended state and the signal mask of a signal frame, by rt_sigreturn(2).
+[[noreturn]] inline void returnByFrame(std::uint64_t frame) noexcept {
+    // The kernel expects the frame 8 bytes below the stack pointer, because a handler has returned by then.
+    asm volatile(
+        "mov %0, %%rsp\n\t"
+        "mov $15, %%eax\n\t"
+        "syscall\n\t"
+        "ud2"
+        :
+        : "r"(frame + 8)
+        : "memory");
+    __builtin_unreachable();
+}
+
 }  // namespace criu::pie::arch

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <compel/injection.hpp>
+#include <compel/process.hpp>
+#include <compel/standby.hpp>
+
+#include <vector>
+
+#include "criu/engine/fwd.hpp"
+
+namespace criu::engine {
+
+/// Stand-by of a process' threads (compel::Standby). If criu is killed, each thread executes a program of the
+/// interpreter in the restorer's area: before the commit of the restore, it ends the process; afterwards, it continues
+/// with its own registers.
+class ProcessStandby {
+public:
+    /// Further steps of the leader after the commit.
+    struct Steps {
+        bool becomesDumpable;
+        bool stops;  ///< the process was stopped at the dump
+    };
+
+    /// Changes nothing. `process` and `area` must outlive the object.
+    ProcessStandby(compel::FrozenProcess& process, const compel::InjectedMemory& area, Steps steps) noexcept
+        : process_(process), area_(area), steps_(steps) {}
+
+    /// Writes frames and programs to the process. Returns false if a thread can't be in stand-by. Throws Error.
+    [[nodiscard]] bool prepare();
+    /// Begins the stand-by of all threads. Throws Error.
+    void begin();
+    /// Ends the stand-by of all threads, of the leader as the last one. Throws Error.
+    void end();
+
+private:
+    struct Prepared {
+        compel::Standby thread;
+        std::uint64_t program;
+        std::uint64_t stackTop;
+    };
+
+    compel::FrozenProcess& process_;
+    const compel::InjectedMemory& area_;
+    Steps steps_;
+    std::vector<Prepared> threads_;
+};
+
+}  // namespace criu::engine
