@@ -273,7 +273,7 @@ std::vector<PublicKey> parseRecipients(std::string_view text) {
             return x509.recipientOf(der);
         if (label == "CERTIFICATE")
             return x509.recipientOf(x509.keyOf(der, crypto::KeyUse::Encryption));
-        unwanted("a public key or a certificate");
+        unwanted("a public key or a certificate (openssl pkey -in FILE -pubout prints the public key of a secret key)");
     };
     const auto ofAge = [](const SecretBytes& raw) {
         return PublicKey{crypto::KeyType::X25519, {raw.bytes().begin(), raw.bytes().end()}, {}};
@@ -287,7 +287,7 @@ std::vector<SecretKey> parseIdentities(std::string_view text) {
         if (isSecretLabel(label))
             return x509.identityOf(der);
         if (label != "CERTIFICATE")
-            unwanted("a secret key");
+            unwanted("a secret key (the one that belongs to a public key given to --encrypt)");
         return std::nullopt;
     };
     const auto ofAge = [](SecretBytes&& raw) {

@@ -80,7 +80,8 @@ std::optional<Statement> parseConfigLine(std::string_view line) {
 
     rest = skipBlanks(rest);
     if (!rest.empty() && rest.front() != '#')
-        fail("'{}' has more than one value, put it in quotes if it holds blanks", statement.name);
+        fail("'{}' has more than one value (write NAME VALUE or NAME=VALUE, and put a value with blanks in quotes)",
+             statement.name);
     return statement;
 }
 

@@ -71,7 +71,7 @@ void refuseWords(Command command, const std::vector<std::string>& words) {
 
 Command takeCommand(std::vector<std::string>& words) {
     if (words.empty())
-        fail("no command given, see criu --help");
+        fail("no command given (see criu --help)");
     const std::string name = words.front();
     words.erase(words.begin());
     if (name == "cpuinfo") {
@@ -94,7 +94,7 @@ Command takeCommand(std::vector<std::string>& words) {
     std::vector<std::string> names;
     for (const CommandRow& row : commandTable())
         names.emplace_back(row.name);
-    fail("unknown command '{}'{}, see criu --help", name, didYouMean(name, names));
+    fail("unknown command '{}'{} (see criu --help)", name, didYouMean(name, names));
 }
 
 void applyEnvironment(model::Options& options) {

@@ -55,7 +55,7 @@ has "$out" "usage: criu dump*--tree PID*"
 run 1
 has "$err" "*Error*no command given*"
 run 1 dmup
-has "$err" "*Error*unknown command 'dmup'; did you mean dump?*"
+has "$err" "*Error*unknown command 'dmup'; did you mean dump? (see criu --help)*"
 run 1 restore --no-default-config --config /nowhere.conf
 has "$err" "*Error*--config*/nowhere.conf: No such file*"
 mkdir empty

@@ -50,7 +50,8 @@ void readInventory(ImageDir& images, RestoreImages& out) {
     out.inventory = file->only<InventoryEntry>();
     const InventoryEntry& inventory = **out.inventory;
     if (inventory.img_version == 0)
-        fail("the images in {} are of a pre-dump: they hold memory only and can't be restored", images.name());
+        fail("the images in {} are of a pre-dump: they hold memory only (restore the dump at the end of the chain)",
+             images.name());
     const bool extended = inventory.img_version == kExtendedVersion || inventory.img_version == kCompressedVersion;
     if (!extended && inventory.img_version > static_cast<std::uint32_t>(ImageVersion::V1_1))
         fail("the images in {} have version {}, which is newer than this criu", images.name(), inventory.img_version);

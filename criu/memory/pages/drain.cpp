@@ -142,7 +142,7 @@ struct Drainer::Run::State {
         Block block;
         while (queue.next(block, wait)) {
             if (options.stopWanted && options.stopWanted())
-                failWith(EINTR, "dump memory");
+                failWith(EINTR, "stopped while copying memory");
             const auto begin =
                 options.block ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
             const std::span<std::byte> content = room.first(block.bytes);

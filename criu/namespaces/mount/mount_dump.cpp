@@ -234,10 +234,12 @@ void MountDump::checkSource(Mount& mount, const PathMap<bool>& sources, const Mo
                        ? fmt::format("{} is of a file system that a restore can't mount", mount.describe())
                        : fmt::format("{} is a mount of {} from outside of the tree's mount namespace", mount.describe(),
                                      mount.root));
-    error.addHint(fmt::format("name it with --external mnt[{}]:NAME{}", mount.mountPoint,
-                              mount.isWhole() && mount.kind.code != FSTYPE__OVERLAYFS
-                                  ? fmt::format(", or let the restore mount it with --enable-fs {}", mount.fsType)
-                                  : std::string()));
+    error.addHint(
+        fmt::format("name it with --external mnt[{}]:NAME{}; dump a container by its runtime, such as runc checkpoint",
+                    mount.mountPoint,
+                    mount.isWhole() && mount.kind.code != FSTYPE__OVERLAYFS
+                        ? fmt::format(", or let the restore mount it with --enable-fs {}", mount.fsType)
+                        : std::string()));
     throw error;
 }
 

@@ -51,7 +51,7 @@ TEST_CASE("keys that are too weak, of other kinds, or for other uses are refused
     CHECK_THAT(recipient(pki::kSignerCertificate), Contains("is for other uses"));
     CHECK_THAT(recipient(pki::kExpiredCertificate), Contains("has expired"));
     CHECK_THAT(recipient(pki::kEarlyCertificate), Contains("isn't valid yet"));
-    CHECK_THAT(recipient(pki::kRsaSecret), Contains("isn't a public key or a certificate"));
+    CHECK_THAT(recipient(pki::kRsaSecret), Contains("isn't a public key or a certificate (openssl pkey"));
     CHECK_THAT(signer(kSecretPem), Contains("can't sign"));
     CHECK_THAT(signer(pki::kLockedSecret), Contains("needs a passphrase"));
     CHECK_THAT(signer(std::string(pki::kSignerSecret) + pki::kRsaSignerSecret), Contains("one signs"));

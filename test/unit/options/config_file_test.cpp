@@ -81,8 +81,9 @@ TEST_CASE("quoted values") {
     CHECK(parseConfigLine(R"(log-file a"b)") == S({"log-file", R"(a"b)"}));
     for (const char* const line : {R"(work-dir ")", R"(work-dir "/a)", R"(work-dir "/a\")", R"(work-dir "/a # b)"})
         CHECK_THROWS_WITH(parseConfigLine(line), Contains("closing quote"));
-    for (const char* const line : {R"(work-dir "/a" b)", R"(work-dir "/a"b)", "work-dir /a b", R"(work-dir /a "b")"})
-        CHECK_THROWS_WITH(parseConfigLine(line), Contains("more than one value"));
+    for (const char* const line :
+         {R"(work-dir "/a" b)", R"(work-dir "/a"b)", "work-dir /a b", R"(work-dir /a "b")", "verbosity = 4"})
+        CHECK_THROWS_WITH(parseConfigLine(line), Contains("more than one value (write NAME VALUE or NAME=VALUE"));
     CHECK_THROWS_WITH(parseConfigLine("--tcp-close"), Contains("without dashes"));
     CHECK_THROWS_WITH(parseConfigLine(std::string_view("a\0b", 3)), Contains("zero byte"));
 }
