@@ -75,11 +75,16 @@ CpuidAnswer askStates(unsigned part) noexcept {
     return answer;
 }
 
-/// Offsets of the ends of the extended state's components. Read once, because a hypervisor traps each CPUID
-/// instruction.
+/// Offsets of the ends of the extended state's components. Read once and only for components of this processor, because
+/// a hypervisor traps each CPUID instruction: 63 of them take a millisecond.
 struct StateLayout {
-    StateLayout() noexcept : enabledSize(askStates(0).ebx) {
+    StateLayout() noexcept {
+        const CpuidAnswer all = askStates(0);
+        enabledSize = all.ebx;
+        const std::uint64_t present = std::uint64_t{all.edx} << 32 | all.eax;
         for (unsigned part = firstExtended; part < ends.size(); ++part) {
+            if ((present >> part & 1) == 0)
+                continue;
             constexpr unsigned supervisorOnly = 1;
             constexpr unsigned byRequest = 4;
             const CpuidAnswer answer = askStates(part);
@@ -91,7 +96,7 @@ struct StateLayout {
     }
 
     static constexpr unsigned firstExtended = 2;
-    std::size_t enabledSize;  ///< size in bytes of all components that the kernel has enabled
+    std::size_t enabledSize = 0;  ///< size in bytes of all components that the kernel has enabled
     std::array<std::size_t, 63> ends{};
     std::array<bool, 63> onRequest{};  ///< true for components that a process must request (ARCH_REQ_XCOMP_PERM)
 };
