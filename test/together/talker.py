@@ -57,11 +57,11 @@ class Talker:
                 closed = True
             if not self._receive(1 << 20 if finishing else 1 << 13):
                 break
-            os.pwrite(self._report, b"%d" % self._received, 0)
+            os.pwrite(self._report, b"%-12d" % self._received, 0)  # of one size, because criu compares sizes of files
             time.sleep(PAUSE)
         if self._incoming:
             sys.exit("the last message is incomplete")
-        os.pwrite(self._report, b"%d end" % self._received, 0)
+        os.pwrite(self._report, b"%-12d end" % self._received, 0)
 
     def _send(self, finishing):
         """Sends until the connection takes no more."""
