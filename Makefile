@@ -24,7 +24,7 @@ help:
 	@echo "make install                install below PREFIX ($(PREFIX)), with DESTDIR put before it"
 	@echo "make uninstall              remove what was installed from $(BUILD)/"
 	@echo "make deb                    build Debian packages into $(BUILD)/deb (scripts/packages-deb)"
-	@echo "make bundle                 build a folder and an archive that run on any host, into $(BUILD)/bundle (scripts/packages-bundle)"
+	@echo "make bundle                 build a folder, an archive and an OCI image that run on any host, into $(BUILD)/bundle (scripts/packages-bundle)"
 	@echo "make bench CRIU_B=PATH      time this criu beside another one, A B A B; times go to $(BUILD)/bench.json, too"
 	@echo "make torture MINUTES=N      kill all of criu at random moments of dumps, and check the trees; SEED=N repeats a run"
 	@echo "make plots                  draw the figures of Documentation/figures; RESULTS=$(BUILD)/bench.json: those times only"

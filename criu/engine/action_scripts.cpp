@@ -94,23 +94,29 @@ int ActionScripts::reached(const model::StageEvent& event) {
     constexpr std::string_view kAction = "CRTOOLS_SCRIPT_ACTION";
     constexpr std::string_view kImageDir = "CRTOOLS_IMAGE_DIR";
     constexpr std::string_view kInitPid = "CRTOOLS_INIT_PID";
+    constexpr std::string_view kStatus = "CRTOOLS_SCRIPT_STATUS";
     std::vector<std::string> own{fmt::format("{}={}", kAction, stage),
                                  fmt::format("{}=/proc/{}/fd/{}", kImageDir, ::getpid(), event.imagesDir)};
     if (event.root)
         own.push_back(fmt::format("{}={}", kInitPid, event.root));
+    std::string& earlier = own.emplace_back();
 
     std::vector<char*> environment;
     for (char** entry = environ; *entry != nullptr; ++entry)
-        if (!isVariable(*entry, kAction) && !isVariable(*entry, kImageDir) && !isVariable(*entry, kInitPid))
+        if (!isVariable(*entry, kAction) && !isVariable(*entry, kImageDir) && !isVariable(*entry, kInitPid) &&
+            !isVariable(*entry, kStatus))
             environment.push_back(*entry);
-    for (std::string& entry : own)
-        environment.push_back(entry.data());
-    environment.push_back(nullptr);
+    const std::size_t inherited = environment.size();
 
     log_.info("Running {} action scripts", stage);
     int status = 0;
     for (auto program = programs_.rbegin(); program != programs_.rend(); ++program) {
         const ErrorContext context([&] { return fmt::format("action script {} at {}", *program, stage); });
+        earlier = fmt::format("{}={}", kStatus, status);
+        environment.resize(inherited);
+        for (std::string& entry : own)
+            environment.push_back(entry.data());
+        environment.push_back(nullptr);
         const int one = runOne(*program, environment, event.stage == model::Stage::PostResume ? std::nullopt : limit_);
         if (one != 0)
             log_.warn("Action script {} at {} exited with status {}", *program, stage, one);

@@ -16,6 +16,7 @@ namespace criu::engine {
 /// - CRTOOLS_SCRIPT_ACTION: name of the stage
 /// - CRTOOLS_IMAGE_DIR: path of the images directory; valid until criu ends
 /// - CRTOOLS_INIT_PID: pid of the root, once criu knows it
+/// - CRTOOLS_SCRIPT_STATUS: bitwise OR of the exit statuses of programs that have run before at this stage; not in CRIU
 class ActionScripts : public model::StageListener {
 public:
     /// `programs` are in the order of the command line. criu searches for them in $PATH. `limit`: time that each

@@ -55,12 +55,12 @@ InetEndpoint InetEndpoint::unmapped() const noexcept {
     return {AF_INET, {words[3]}, port};
 }
 
-void InetEndpoint::replaceAddress(std::span<const model::InetMapping> mappings) noexcept {
+const model::InetMapping* InetEndpoint::replaceAddress(std::span<const model::InetMapping> mappings) noexcept {
     constexpr unsigned kWord = 32;
     const bool isMapped = family == AF_INET6 && words[0] == 0 && words[1] == 0 && words[2] == htonl(0xffff);
     const bool unspecified = isMapped ? words[3] == 0 : isAny();
     if (unspecified)
-        return;
+        return nullptr;
     for (const model::InetMapping& mapping : mappings) {
         const bool inLast = isMapped && mapping.family == AF_INET;
         if (mapping.family != family && !inLast)
@@ -79,8 +79,9 @@ void InetEndpoint::replaceAddress(std::span<const model::InetMapping> mappings) 
             continue;
         for (std::size_t at = 0; at < own.size(); ++at)
             own[at] = (own[at] & ~masks[at]) | (mapping.to[at] & masks[at]);
-        return;
+        return &mapping;
     }
+    return nullptr;
 }
 
 socklen_t InetEndpoint::store(SocketAddress& out, std::uint32_t scope) const noexcept {

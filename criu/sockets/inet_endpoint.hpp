@@ -47,8 +47,8 @@ struct InetEndpoint {
     [[nodiscard]] InetEndpoint unmapped() const noexcept;
 
     /// Replaces the address according to the first mapping of --inet-map that matches it. A mapping of the IPv4 address
-    /// 1.2.3.4 also matches ::ffff:1.2.3.4.
-    void replaceAddress(std::span<const model::InetMapping> mappings) noexcept;
+    /// 1.2.3.4 also matches ::ffff:1.2.3.4. Returns this mapping, or nullptr if none matches.
+    const model::InetMapping* replaceAddress(std::span<const model::InetMapping> mappings) noexcept;
 
     /// Writes address and port to `out`, and returns the number of bytes used. `scope`: scope id for an address that
     /// needs one (needsScope()).

@@ -76,12 +76,16 @@ public:
 
     void beforeProcesses() override {
         requirePeers();
-        std::vector<InetConnection> ends;
-        for (const auto& file : connections_)
-            if (const auto network = networks_.find(file.get());
-                network == networks_.end() || lock_.isOf(network->second))
-                ends.push_back(file->dumpedEnds());
-        lock_.ensure(std::move(ends));
+        std::vector<InetConnection> dumped;
+        std::vector<InetConnection> restored;
+        for (const auto& file : connections_) {
+            const auto network = networks_.find(file.get());
+            if (network != networks_.end() && !lock_.isOf(network->second))
+                continue;
+            dumped.push_back(file->dumpedEnds());
+            restored.push_back(file->ends());
+        }
+        lock_.ensure(std::move(dumped), std::move(restored));
     }
 
     void finish(files::RestoredTree& tree) override {
@@ -91,7 +95,7 @@ public:
 
 private:
     /// Throws Error if --inet-map replaces an address of a connection whose peer is outside of the tree: this peer
-    /// still uses the old address.
+    /// still uses the old address. Accepts a peer whose address has a mapping of its own.
     void requirePeers() const {
         if (!mapped_)
             return;
@@ -100,12 +104,14 @@ private:
             all.insert(file->ends().unmapped());
         for (const auto& file : connections_) {
             const InetConnection ends = file->ends().unmapped();
-            if (file->ends() == file->dumpedEnds() || all.contains({ends.remote, ends.local}))
+            if (file->ends() == file->dumpedEnds() || file->peerMoves() || all.contains({ends.remote, ends.local}))
                 continue;
             Error error(0,
                         fmt::format("{} ({}) gets another address by --inet-map, but its peer is outside of the tree",
                                     file->name(), file->dumpedEnds().text()));
-            error.addHint("restore with --tcp-close, which closes connections");
+            error.addHint(
+                "restore with --tcp-close, which closes connections; if the peer is restored, too, give its "
+                "address an --inet-map of its own");
             throw error;
         }
     }

@@ -58,8 +58,9 @@ RestoredInet::RestoredInet(const InetSkEntry& entry, const model::Options& optio
                    end(entry.dst_addr, entry.n_dst_addr, entry.dst_port)};
     ends_ = dumpedEnds_;
     if (!given_) {
-        for (InetEndpoint* const side : {&ends_.local, &ends_.remote})
-            side->replaceAddress(options.inetMap);
+        const model::InetMapping* const local = ends_.local.replaceAddress(options.inetMap);
+        const model::InetMapping* const remote = ends_.remote.replaceAddress(options.inetMap);
+        peerMoves_ = remote != nullptr && remote != local;
         if (update)
             update(entry.state, ends_);
     }

@@ -32,6 +32,9 @@ public:
     [[nodiscard]] const InetConnection& ends() const noexcept { return ends_; }
     /// Returns both ends with their dumped addresses, because the rules of the network lock contain these addresses.
     [[nodiscard]] const InetConnection& dumpedEnds() const noexcept { return dumpedEnds_; }
+    /// True if --inet-map has a mapping for the peer's address only. The user so says that the peer gets this address,
+    /// and uses the new address of this socket.
+    [[nodiscard]] bool peerMoves() const noexcept { return peerMoves_; }
     [[nodiscard]] std::string name() const;
     /// True for a TCP socket that listens at a port.
     [[nodiscard]] bool listens() const noexcept { return isTcp() && state_ == TcpState::Listen; }
@@ -60,6 +63,7 @@ private:
     bool tcpClose_;        ///< true with --tcp-close: connections are restored as closed sockets
     bool given_;           ///< true if the user passed the socket by --inherit-fd; criu doesn't change this socket
     bool portShared_ = false;
+    bool peerMoves_ = false;
 };
 
 }  // namespace criu::sockets

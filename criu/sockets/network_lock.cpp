@@ -200,15 +200,15 @@ void NetworkLock::warn(const std::exception& error) noexcept {
     log_.warn("Connections may break, because packets of their peers may come too early: {}", error.what());
 }
 
-void NetworkLock::ensure(std::vector<InetConnection> connections) noexcept {
+void NetworkLock::ensure(std::vector<InetConnection> dumped, std::vector<InetConnection> restored) noexcept {
     try {
         chooseMethod();
-        connections = asPackets(std::move(connections));
-        if (connections.empty() || whole_)
+        if (dumped.empty() || whole_)
             return;
-        locked_ = std::move(connections);
+        locked_ = asPackets(std::move(dumped));
         found_ = hasLock();
         if (!found_) {
+            locked_ = asPackets(std::move(restored));
             log_.info("Locking {} connections", locked_->size());
             lockByMethod();
         }

@@ -75,10 +75,11 @@ public:
     /// Failures are only logged.
     void leaveInPlace() noexcept;
 
-    /// Uses the dump's lock of these connections, or creates a lock if none exists. A lock of the dump stays until
-    /// unlock(), so that the user can repeat a failed restore. If no lock can be created, only warns, because the
-    /// restore may succeed without a lock.
-    void ensure(std::vector<InetConnection> connections) noexcept;
+    /// Uses the dump's lock of the `dumped` connections. If it doesn't exist, as on another machine, locks the
+    /// `restored` connections, which may have other addresses. A lock of the dump stays until unlock(), so that the
+    /// user can repeat a failed restore. If no lock can be created, only warns, because the restore may succeed without
+    /// a lock.
+    void ensure(std::vector<InetConnection> dumped, std::vector<InetConnection> restored) noexcept;
 
     /// Uses the lock of all traffic in the calling thread's network namespace, or creates it. unlock() and release()
     /// must be called in the same namespace.

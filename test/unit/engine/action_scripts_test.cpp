@@ -75,6 +75,19 @@ TEST_CASE("programs run last given first and know stage, images and root") {
           "post-dump 77 second 0\npost-dump 77 first 0\n");
 }
 
+TEST_CASE("programs know the statuses of the programs before them") {
+    const Scripts scripts;
+    Log log;
+    StopRequest stop;
+    const char* const report = "echo $CRTOOLS_SCRIPT_STATUS >>$CRTOOLS_IMAGE_DIR/out; exit ";
+    const std::vector<std::string> programs{scripts.add("last", report + std::string("0")),
+                                            scripts.add("second", report + std::string("4")),
+                                            scripts.add("first", report + std::string("1"))};
+    ActionScripts actions(programs, stop, log);
+    CHECK(actions.reached({Stage::PostDump, criu::HostPid(77), scripts.fd()}) == 5);
+    CHECK(scripts.output() == "0\n1\n5\n");
+}
+
 TEST_CASE("all programs run even if one fails, and the statuses are or'ed") {
     const Scripts scripts;
     Log log;
