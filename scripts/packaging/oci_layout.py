@@ -9,7 +9,7 @@ import shutil
 import tarfile
 import time
 
-FOLDER = "opt/criu"  # of the bundle in the image
+FOLDER = "opt/criu"  # folder of the bundle in the image
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}  # OCI uses Go's names
 TYPE = "application/vnd.oci.image"
 
