@@ -9,6 +9,7 @@ import shutil
 import tarfile
 import time
 
+FOLDER = "opt/criu"  # folder of the bundle in the image
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}  # OCI uses Go's names
 TYPE = "application/vnd.oci.image"
 
@@ -98,12 +99,12 @@ def write(source, layout, version, machine, moment):
     shutil.rmtree(layout, ignore_errors=True)
     blobs = os.path.join(layout, "blobs", "sha256")
     os.makedirs(blobs)
-    layer, plain = _add_layer(blobs, source, "opt/criu", moment)
+    layer, plain = _add_layer(blobs, source, FOLDER, moment)
     created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment))
     labels = {"org.opencontainers.image.title": "criu", "org.opencontainers.image.version": version,
               "org.opencontainers.image.licenses": "GPL-2.0-only"}
     config = {"created": created, "architecture": ARCHITECTURES[machine], "os": "linux",
-              "config": {"Entrypoint": ["/opt/criu/bin/criu"], "Env": ["PATH=/opt/criu/bin"], "Labels": labels},
+              "config": {"Entrypoint": [f"/{FOLDER}/bin/criu"], "Env": [f"PATH=/{FOLDER}/bin"], "Labels": labels},
               "rootfs": {"type": "layers", "diff_ids": [plain]},
               "history": [{"created": created, "created_by": "make bundle"}]}
     manifest = {"schemaVersion": 2, "mediaType": f"{TYPE}.manifest.v1+json",

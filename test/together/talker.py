@@ -57,7 +57,8 @@ class Talker:
                 closed = True
             if not self._receive(1 << 20 if finishing else 1 << 13):
                 break
-            os.pwrite(self._report, b"%-12d" % self._received, 0)  # of one size, because criu compares sizes of files
+            # Writes always one size, because a restore refuses a file that has grown.
+            os.pwrite(self._report, b"%-12d" % self._received, 0)
             time.sleep(PAUSE)
         if self._incoming:
             sys.exit("the last message is incomplete")
