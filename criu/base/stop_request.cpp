@@ -42,14 +42,19 @@ bool StopRequest::requested() noexcept {
     return fd_ && ::poll(&waiting, 1, 0) > 0;
 }
 
-void StopRequest::throwIfRequested() {
+int StopRequest::take() noexcept {
     if (!requested())
-        return;
+        return 0;
     const std::lock_guard lock(reading_);
     signalfd_siginfo info;
     if (::read(fd_.get(), &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info)))
         signal_.store(static_cast<int>(info.ssi_signo), std::memory_order_relaxed);
-    throw Error(EINTR, fmt::format("stopped by SIG{}", ::sigabbrev_np(signal_.load())));
+    return signal_.load();
+}
+
+void StopRequest::throwIfRequested() {
+    if (const int signal = take(); signal != 0)
+        throw Error(EINTR, fmt::format("stopped by SIG{}", ::sigabbrev_np(signal)));
 }
 
 void StopRequest::release() noexcept {

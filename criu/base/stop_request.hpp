@@ -23,8 +23,11 @@ public:
     /// Returns true if a stop was requested. Any thread may call it. Each call that returns false costs a system call.
     [[nodiscard]] bool requested() noexcept;
 
-    /// Throws Error (EINTR) with the signal's name if a stop was requested. Any thread may call it. Afterwards
-    /// requested() stays true, and fd() returns -1, so that later signals don't disturb the rollback.
+    /// Returns the signal that requested a stop; 0 without a request. Any thread may call it. Afterwards requested()
+    /// stays true, and fd() returns -1, so that later signals don't disturb the rollback.
+    [[nodiscard]] int take() noexcept;
+
+    /// Throws Error (EINTR) with the signal's name if a stop was requested, and otherwise does the same as take().
     void throwIfRequested();
 
     /// Returns a descriptor for poll(2) that becomes readable when a stop is requested. Callers must not read from it.

@@ -142,10 +142,8 @@ private:
     /// Passes a stop request to the working process, which then reverts its changes. Consumes the request in the
     /// guardian, because a pending request would also stop listeners that help to revert.
     void passStopOn() noexcept {
-        try {
-            run_.stop.throwIfRequested();
-        } catch (const Error&) {
-            ::kill(worker_, SIGTERM);
+        if (const int signal = run_.stop.take(); signal != 0) {
+            ::kill(worker_, signal);
             stopPassedOn_ = true;
         }
     }

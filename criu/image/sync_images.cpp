@@ -29,8 +29,11 @@ void syncDirectory(const ImageDir& images, const std::function<void()>& checkSto
         struct stat status {};
         if (::fstatat(images.fd(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
             continue;
-        const UniqueFd file(sys(::openat(images.fd(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC),
-                                "open {} in {}", name, images.name()));
+        const UniqueFd file(::openat(images.fd(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+        // criu may read each file that it has created, so this file belongs to another user.
+        if (!file && errno == EACCES)
+            continue;
+        sys(file.get(), "open {} in {}", name, images.name());
         sys(::fsync(file.get()), "write {} in {} to the disk", name, images.name());
     }
     sys(::fsync(images.fd()), "write {} to the disk", images.name());

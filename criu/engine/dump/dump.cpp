@@ -58,12 +58,14 @@ int dump(Run& run) {
         try {
             return dumpGuarded(run, guardian, std::move(link));
         } catch (const Error& error) {
-            // The destructors of the phases have reverted all changes. After a signal, the error has only the text of
-            // StopRequest; this adds a hint.
+            // The destructors of the phases have reverted all changes. After a signal, the error doesn't say so. It
+            // names the signal if StopRequest or the guardian made its text.
             Error told(error);
-            if (std::string_view(error.what()).find("stopped by SIG") != std::string_view::npos)
-                told.addHint(run.options.dryRun ? "the processes run on"
-                                                : "the processes run on, and the images are incomplete");
+            const bool isNamed = std::string_view(error.what()).find("stopped by SIG") != std::string_view::npos;
+            if (const int signal = run.stop.take(); signal != 0 || isNamed)
+                told.addHint(fmt::format("{}the processes run on{}",
+                                         isNamed ? "" : fmt::format("SIG{}: ", ::sigabbrev_np(signal)),
+                                         run.options.dryRun ? "" : ", and the images are incomplete"));
             run.log.failure(told);
             guardian.report(run.log.cause());
             return 1;
