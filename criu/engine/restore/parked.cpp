@@ -38,7 +38,11 @@ std::chrono::microseconds complete(BornRestore& born) {
 
 ResumedTree seize(const BornRestore& born) {
     born.planned.log().stage("registers");
-    return ResumedTree(born.prepared.run, born.pids, !born.planned.devices.resumes());
+    const PlannedRestore& planned = born.planned;
+    // A held tree must not run without consent, even if criu is killed. So the kernel kills this tree with criu until
+    // criu resumes it.
+    const bool standsBy = !planned.devices.resumes() && !planned.options().holdTimeout;
+    return ResumedTree(born.prepared.run, born.pids, standsBy);
 }
 
 std::unique_ptr<Progress> beginWaiting(const BornRestore& born) {

@@ -296,19 +296,19 @@ void ResumedTree::commit(const RestoreRun& run, bool stopAll, bool freezes) {
     forEachLiving([&](std::size_t i) { stop(i, stopAll); });
     if (!freezes)
         return;
-    endStandby();
+    endStandby(run);
     forEachLiving([&](std::size_t i) { finish(run, i); });
     finished_ = true;
 }
 
 /// Gives all threads their own registers again, and unmaps the restorers.
-void ResumedTree::endStandby() {
+void ResumedTree::endStandby(const RestoreRun& run) {
     if (standsBy_)
         forEachLiving([&](std::size_t i) { standbys_[i].end(); });
     standbys_.clear();
     if (keepsRestorer_)
         for (std::size_t first = 0; first < members_.size(); first += kProcessesAtOnce)
-            unmapRestorers(first, std::min(first + kProcessesAtOnce, members_.size()));
+            unmapRestorers(run, first, std::min(first + kProcessesAtOnce, members_.size()));
 }
 
 /// Sets the dumpable flag of the images and syscall user dispatch. Call it last, because other processes of the same
@@ -374,8 +374,8 @@ bool ResumedTree::beginStandby(const RestoreRun& run, bool stopAll) {
 }
 
 /// Unmaps the restorer of the processes from index `first` to `end`, by instructions of their own code: if criu is
-/// killed, the processes still have these instructions.
-void ResumedTree::unmapRestorers(std::size_t first, std::size_t end) {
+/// killed, the processes still have these instructions. Only warns of a failure, because the tree is committed.
+void ResumedTree::unmapRestorers(const RestoreRun& run, std::size_t first, std::size_t end) {
     std::deque<compel::Injection> restorers;
     std::vector<compel::Injection*> all;
     for (std::size_t i = first; i < end; ++i) {
@@ -387,6 +387,15 @@ void ResumedTree::unmapRestorers(std::size_t first, std::size_t end) {
         }
     }
     compel::Injection::cureAll(all);
+    for (compel::Injection* const restorer : all) {
+        try {
+            restorer->cure();
+        } catch (const compel::TraceeGone&) {
+            continue;  // ignored: only an outside process can have killed the process
+        } catch (const compel::Error& error) {
+            run.log.warn("Memory of criu stays in a restored process: {}", error.what());
+        }
+    }
 }
 
 /// Returns the instruction for the last system calls in a process. Searches only if the process has other code than the
@@ -403,7 +412,7 @@ std::optional<compel::SyscallInstruction> ResumedTree::instructionOf(compel::Fro
 
 void ResumedTree::resumeTasks(const RestoreRun& run) {
     if (!finished_)
-        endStandby();
+        endStandby(run);
     // Ignores errors: a thread that criu has resumed before has ended the process.
     forEachLiving([&](std::size_t i) {
         if (!finished_)

@@ -22,8 +22,9 @@ namespace criu::engine {
 /// processes end before the commit, and continue after it.
 class ResumedTree {
 public:
-    /// `keepsRestorer`: false unmaps the restorer at once, because device subsystems may need its addresses. Then a
-    /// killed criu may leave only a part of the tree.
+    /// `keepsRestorer`: true for a stand-by of the tree from commit() on. False unmaps the restorer at once, because
+    /// device subsystems may need its addresses, or because the tree must not run without criu. The kernel then kills
+    /// processes with criu until resumeTasks(), so a criu that is killed in resumeTasks() may leave a part of the tree.
     ResumedTree(const RestoreRun& run, const PidMap& pids, bool keepsRestorer);
     ~ResumedTree();
     ResumedTree(const ResumedTree&) = delete;
@@ -36,10 +37,10 @@ public:
     /// an error in criu can't give a process more privileges than it had.
     void requireRights(const RestoreRun& run, const PidMap& pids) const;
 
-    /// Commits the restore. Afterwards, the processes continue even if criu is killed. Then group-stops the processes
-    /// that were stopped at the dump; with `stopAll`, every process. `freezes`: true if criu or a listener may freeze
-    /// cgroups of processes before resumeTasks(). The kernel executes no system call in a frozen cgroup, so this
-    /// function then also unmaps the restorer and makes processes dumpable. Throws Error only before the commit.
+    /// Commits the restore. Afterwards, processes in stand-by continue even if criu is killed. Then group-stops the
+    /// processes that were stopped at the dump; with `stopAll`, every process. `freezes`: true if criu or a listener
+    /// may freeze cgroups of processes before resumeTasks(). The kernel executes no system call in a frozen cgroup, so
+    /// this function then also unmaps the restorer and makes processes dumpable. Throws Error only before the commit.
     void commit(const RestoreRun& run, bool stopAll, bool freezes);
     /// Unmaps the restorer, makes processes dumpable, and resumes all processes except group-stopped ones. Call
     /// commit() before.
@@ -55,12 +56,12 @@ private:
     void dropPrivileges(const RestoreRun& run, std::size_t first, std::size_t end);
     static void complete(const RestoreRun& run, compel::FrozenProcess& process, const Member& member);
     [[nodiscard]] bool beginStandby(const RestoreRun& run, bool stopAll);
-    void endStandby();
+    void endStandby(const RestoreRun& run);
     void finish(const RestoreRun& run, std::size_t index);
     template <typename Work>
     void forEachLiving(const Work& work);
     void stop(std::size_t index, bool stopAll);
-    void unmapRestorers(std::size_t first, std::size_t end);
+    void unmapRestorers(const RestoreRun& run, std::size_t first, std::size_t end);
     std::optional<compel::SyscallInstruction> instructionOf(compel::FrozenProcess& process);
     [[nodiscard]] static bool becomesDumpable(const RestoreRun& run, const model::Task& task);
     static void moveThreads(const model::Task& task, const Threads& threads, cgroup::CgroupRestore& cgroups);
