@@ -11,6 +11,7 @@
 #include <iterator>
 #include <string>
 
+#include "backoff.hpp"
 #include "fail.hpp"
 #include "proc.hpp"
 
@@ -95,7 +96,8 @@ std::string sleepIn(Tracee& tracee) {
     constexpr std::chrono::seconds patience(2);
     const auto end = std::chrono::steady_clock::now() + patience;
     tracee.syscallStep();
-    while (!tracee.waitStopFor(std::chrono::microseconds(50)) && std::chrono::steady_clock::now() < end) {
+    Backoff backoff;
+    while (!tracee.waitStopFor(std::chrono::microseconds(50), backoff) && std::chrono::steady_clock::now() < end) {
         const auto status = readThreadStatus(tracee.tid());
         if (!status || status->state != 'S')
             continue;

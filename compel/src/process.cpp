@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "backoff.hpp"
 #include "fail.hpp"
 #include "proc.hpp"
 
@@ -183,6 +184,7 @@ void FrozenProcess::waitForStops(Deadline deadline) {
         if (!threads_[index].tracee.stopped())
             waiting.push_back(index);
     auto pause = std::chrono::nanoseconds{0};
+    Backoff backoff;
     while (!waiting.empty()) {
         bool progress = false;
         bool looked = false;
@@ -191,7 +193,7 @@ void FrozenProcess::waitForStops(Deadline deadline) {
             std::optional<StopInfo> info;
             try {
                 // Waits only in the first poll of a round.
-                info = tracee.waitStopFor(std::exchange(looked, true) ? std::chrono::nanoseconds{0} : pause);
+                info = tracee.waitStopFor(std::exchange(looked, true) ? std::chrono::nanoseconds{0} : pause, backoff);
             } catch (const TraceeGone&) {
                 info = StopInfo{.kind = StopInfo::Kind::Exited};
             }
@@ -200,6 +202,8 @@ void FrozenProcess::waitForStops(Deadline deadline) {
             progress = true;
             return true;
         });
+        if (progress)
+            backoff = Backoff();
         pause = progress ? std::chrono::microseconds{50} : std::chrono::milliseconds{1};
         if (!waiting.empty() && std::chrono::steady_clock::now() >= deadline) {
             const pid_t tid = threads_[waiting.front()].tracee.tid();

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "backoff.hpp"
 #include "fail.hpp"
 #include "proc.hpp"
 #include "ptrace_call.hpp"
@@ -48,28 +49,6 @@ std::uint64_t optionBits(SeizeOptions options) noexcept {
         bits |= optionSuspendSeccomp;
     return bits;
 }
-
-// Makes growing pauses between polls of a thread. An interrupted thread usually stops within microseconds, so the first
-// pauses only yield the processor. A thread that doesn't stop soon is in the kernel and needs longer.
-class Backoff {
-public:
-    void pause() noexcept {
-        if (++rounds_ <= 50) {
-            ::sched_yield();
-            return;
-        }
-        // Number of short pauses. The first pauses must be short: a busy processor may delay the thread, and a pause
-        // delays the result by half its length on average.
-        constexpr int kShortNaps = 200;
-        delay_ = std::min(delay_ * 2, rounds_ <= kShortNaps ? 100'000L : 2'000'000L);
-        const timespec time{0, delay_};
-        ::nanosleep(&time, nullptr);
-    }
-
-private:
-    int rounds_ = 0;
-    long delay_ = 10'000;
-};
 
 }  // namespace
 
@@ -235,10 +214,14 @@ StopInfo Tracee::waitStop(const std::function<void()>& look) {
 }
 
 std::optional<StopInfo> Tracee::waitStopFor(std::chrono::nanoseconds limit) {
+    Backoff backoff;
+    return waitStopFor(limit, backoff);
+}
+
+std::optional<StopInfo> Tracee::waitStopFor(std::chrono::nanoseconds limit, Backoff& backoff) {
     if (stop_)
         return stop_;
     const auto end = Clock::now() + limit;
-    Backoff backoff;
     for (;;) {
         if (const auto info = pollStop(WNOHANG))
             return info;

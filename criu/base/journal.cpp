@@ -9,6 +9,9 @@
 
 #include <fmt/format.h>
 
+#include "criu/base/error.hpp"
+#include "criu/base/printable.hpp"
+
 namespace criu {
 namespace {
 
@@ -55,14 +58,38 @@ std::vector<JournalLine> parseJournal(std::string_view text) {
     return lines;
 }
 
+std::uint64_t numberOf(const std::string& field) {
+    std::uint64_t number = 0;
+    const char* const end = field.data() + field.size();
+    if (field.empty() || std::from_chars(field.data(), end, number).ptr != end)
+        fail("the journal is damaged: {} isn't a number", printable(field));
+    return number;
+}
+
+void Journal::move(const std::function<UniqueFd(UniqueFd)>& mover) {
+    if (!file_)
+        return;
+    file_ = mover(std::move(file_));
+    directory_ = mover(std::move(directory_));
+}
+
 void Journal::open(UniqueFd file, UniqueFd directory) noexcept {
     file_ = std::move(file);
     directory_ = std::move(directory);
 }
 
 void Journal::record(std::initializer_list<std::string_view> fields) noexcept {
-    if (!file_)
-        return;
+    if (file_)
+        write(fields);
+}
+
+void Journal::record(const JournalLine& fields) noexcept {
+    if (file_)
+        write(fields);
+}
+
+template <typename Fields>
+void Journal::write(const Fields& fields) noexcept {
     try {
         std::string line;
         for (const std::string_view field : fields) {

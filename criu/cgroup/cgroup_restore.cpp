@@ -18,8 +18,8 @@
 #include "criu/image/image_dir.hpp"
 #include "criu/image/text_rules.hpp"
 #include "criu/kernel/attributes.hpp"
-#include "criu/kernel/created_name.hpp"
 #include "criu/kernel/fd_store.hpp"
+#include "criu/kernel/names/created_name.hpp"
 #include "criu/model/options.hpp"
 #include "images/cgroup.hpp"
 

@@ -65,6 +65,13 @@ bool Freezer::thawOther(int group) {
     return true;
 }
 
+bool Freezer::freezeOther(int group) {
+    if (valueOf(group, kFreeze) == "1")
+        return false;
+    writeFile(group, kFreeze, "1");
+    return true;
+}
+
 Freezer::~Freezer() {
     restoreQuietly();
 }

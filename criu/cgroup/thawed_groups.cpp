@@ -4,9 +4,11 @@
 #include <fcntl.h>
 
 #include "criu/base/error.hpp"
+#include "criu/base/journal.hpp"
 #include "criu/base/log.hpp"
 #include "criu/cgroup/hierarchies.hpp"
 #include "criu/cgroup/properties.hpp"
+#include "criu/kernel/names/folder_record.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 
 namespace criu::cgroup {
@@ -61,6 +63,8 @@ void ThawedGroups::thaw(int root, const std::string& controllers, const std::str
             throw error;
         }
         log_.info("Thawed cgroup {} for the time of the restore", each);
+        const auto record = kernel::FolderRecord::of(group.get());
+        log_.journal().record({"thaw", record.identity(), record.path()});
         writeFile(group.get(), kFreezeFile, "0");
         groups_.push_back({std::move(group), each});
     }

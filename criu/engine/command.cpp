@@ -252,7 +252,7 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
         }
         case Command::Rescue: {
             Outcome outcome;
-            outcome.status = rescue(outcome.answer);
+            outcome.status = rescue(outcome.answer, log);
             return outcome;
         }
         case Command::CpuinfoDump:

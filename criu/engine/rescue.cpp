@@ -2,17 +2,17 @@
 #include "criu/engine/rescue.hpp"
 
 #include <fcntl.h>
-#include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <functional>
-#include <iterator>
 #include <optional>
+#include <span>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,15 +20,12 @@
 #include "criu/base/journal.hpp"
 #include "criu/base/log.hpp"
 #include "criu/base/names.hpp"
-#include "criu/base/printable.hpp"
-#include "criu/cgroup/freezer.hpp"
+#include "criu/engine/journal_reverter.hpp"
+#include "criu/kernel/names/created_name.hpp"
 #include "criu/kernel/namespace_visit.hpp"
-#include "criu/kernel/net/nftables.hpp"
-#include "criu/kernel/proc/pidfd.hpp"
 #include "criu/kernel/proc/proc_ns.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/kernel/proc/stat.hpp"
-#include "criu/kernel/proc/status.hpp"
 
 namespace criu::engine {
 namespace {
@@ -36,136 +33,34 @@ namespace {
 constexpr const char* kFolder = "journals";
 constexpr const char* kFile = "journal";
 
-std::uint32_t ownNamespace(kernel::NamespaceKind kind) {
-    return kernel::namespaceInode(kernel::openOwnNamespace(kind).get());
+std::string ownPidNamespace() {
+    const UniqueFd own = kernel::openOwnNamespace(kernel::NamespaceKind::Pid);
+    return fmt::format("{}", kernel::namespaceInode(own.get()));
 }
 
-std::uint64_t numberIn(const std::string& field) {
-    std::uint64_t number = 0;
-    const char* const end = field.data() + field.size();
-    if (field.empty() || std::from_chars(field.data(), end, number).ptr != end)
-        fail("the journal is damaged: {} isn't a number", printable(field));
-    return number;
-}
+/// Inode number of the initial pid namespace (PROC_PID_INIT_INO in include/linux/proc_ns.h). All processes are visible
+/// in this namespace.
+constexpr std::string_view kInitialPidNamespace = "4026531836";
 
-/// Tree of a journal.
-struct JournalTree {
-    std::uint32_t pidNamespace = 0;
-    pid_t root = 0;
-    std::uint64_t startTime = 0;  ///< start time of the root; distinguishes it from a later process with the same pid
-
-    /// Opens the root's directory in /proc. Returns nothing if the root has ended, or has a pending SIGKILL.
-    [[nodiscard]] std::optional<kernel::ProcPid> openRunning() const {
+/// Returns true if no process is in the pid namespace with this inode number.
+bool hasEnded(const std::string& pidNamespace) {
+    const auto wanted = static_cast<std::uint32_t>(numberOf(pidNamespace));
+    const kernel::ProcDir proc;
+    for (const int pid : proc.processes()) {
         try {
-            kernel::ProcPid process = kernel::ProcDir().open(root);
-            kernel::ProcBuffer buffer;
-            const kernel::TaskStat stat = kernel::readStat(process, buffer);
-            const kernel::TaskStatus status = kernel::readStatus(process, buffer);
-            constexpr std::uint32_t kExiting = 0x4;  // PF_EXITING
-            constexpr std::uint64_t kKill = std::uint64_t{1} << (SIGKILL - 1);
-            if (stat.startTime != startTime || (stat.flags & kExiting) != 0 ||
-                ((status.pending | status.sharedPending) & kKill) != 0)
-                return std::nullopt;
-            return process;
+            if (kernel::readNamespaceId(proc.open(pid), kernel::NamespaceKind::Pid) == wanted)
+                return false;
         } catch (const Error& error) {
             if (error.code() != ENOENT && error.code() != ESRCH)
-                throw;
-            return std::nullopt;
+                return false;
         }
     }
+    return true;
+}
 
-    /// Waits a moment for the end of the root. A process that has taken SIGKILL from its queue, and hasn't begun its
-    /// exit, looks like a running process.
-    void waitEnd() const {
-        constexpr std::chrono::milliseconds kMoment{100};
-        try {
-            (void)kernel::PidFd(root).waitExit(kMoment);
-        } catch (const Error&) {
-            return;  // the root has ended
-        }
-    }
-};
-
-/// Reverts changes of one journal. Checks each object before, because the journal contains names, and a name may now
-/// refer to another object.
-class Reverter {
-public:
-    Reverter(const JournalTree& tree, std::function<void(const std::string&)> report)
-        : running_(tree.openRunning()), report_(std::move(report)) {}
-
-    [[nodiscard]] bool treeRuns() const noexcept { return running_.has_value(); }
-
-    void removeLink(const JournalLine& line) {
-        const Inode inode{numberIn(line.at(1)), numberIn(line.at(2))};
-        const std::string& folder = line.at(3);
-        const std::string& name = line.at(4);
-        if (!name.starts_with("link_remap.") || name.find('/') != std::string::npos || !folder.starts_with('/'))
-            fail("the journal is damaged: {} isn't a temporary link", printable(name));
-        if (removeIn([&] { return openDirectory(folder); }, name, inode) ||
-            (running_ && removeIn([&] { return openInRoot(folder); }, name, inode)))
-            report_(fmt::format("removed the temporary link {}/{}", printable(folder), printable(name)));
-    }
-
-    void thaw(const JournalLine& line) {
-        const UniqueFd group = tryOpen([&] { return openDirectory(line.at(3)); });
-        struct stat status {};
-        if (!group || ::fstat(group.get(), &status) != 0 ||
-            Inode::of(status) != Inode{numberIn(line.at(1)), numberIn(line.at(2))})
-            return;
-        if (cgroup::Freezer::thawOther(group.get()))
-            report_(fmt::format("thawed the cgroup {}", printable(line.at(3))));
-    }
-
-    void removeTable(const JournalLine& line) {
-        const std::string& table = line.at(1);
-        constexpr std::string_view kPrefix = "inet CRIU-";
-        if (!table.starts_with(kPrefix) ||
-            table.find_first_not_of("0123456789abcdefABCDEF-", kPrefix.size()) != std::string::npos)
-            fail("the journal is damaged: {} isn't a table of criu", printable(table));
-        if (!kernel::Nftables::available())
-            return;
-        const auto network = static_cast<std::uint32_t>(numberIn(line.at(2)));
-        if (network == ownNamespace(kernel::NamespaceKind::Net))
-            return removeOwnTable(table);
-        if (!running_ || kernel::readNamespaceId(*running_, kernel::NamespaceKind::Net) != network)
-            return;  // the rules have ended with their network namespace, or no process leads to it
-        const UniqueFd target = running_->open("ns/net", O_RDONLY);
-        kernel::runInThread([&] {
-            const kernel::NamespaceVisit visit(target.get(), kernel::NamespaceKind::Net);
-            removeOwnTable(table);
-        });
-    }
-
-private:
-    static UniqueFd tryOpen(const std::function<UniqueFd()>& open) {
-        try {
-            return open();
-        } catch (const Error&) {
-            return {};
-        }
-    }
-
-    [[nodiscard]] UniqueFd openInRoot(const std::string& folder) const {
-        const UniqueFd root = running_->open("root", O_PATH | O_DIRECTORY);
-        return openBelow(root.get(), folder.substr(1), O_PATH | O_DIRECTORY | O_CLOEXEC);
-    }
-
-    static bool removeIn(const std::function<UniqueFd()>& open, const std::string& name, const Inode& inode) {
-        const UniqueFd directory = tryOpen(open);
-        return directory && removeIfSame(directory.get(), name.c_str(), inode) == 0;
-    }
-
-    void removeOwnTable(const std::string& table) const {
-        kernel::Nftables nft;
-        if (nft.run("list tables inet\n").find(table + '\n') == std::string::npos)
-            return;
-        nft.run(fmt::format("delete table {}\n", table));
-        report_(fmt::format("removed the network lock \"{}\"", table));
-    }
-
-    std::optional<kernel::ProcPid> running_;
-    std::function<void(const std::string&)> report_;
-};
+JournalProcess processOf(const JournalLine& line, std::size_t at) {
+    return {static_cast<pid_t>(numberOf(line.at(at))), numberOf(line.at(at + 1))};
+}
 
 std::string readAll(int file) {
     constexpr std::size_t kMost = std::size_t{64} << 20;
@@ -183,8 +78,28 @@ bool contains(const std::vector<JournalLine>& lines, std::string_view kind) {
     return std::any_of(lines.begin(), lines.end(), [&](const JournalLine& line) { return line.front() == kind; });
 }
 
-/// Reverts one change. Lines of other kinds name no change.
-void revertLine(Reverter& reverter, const JournalLine& line, bool stillFrozen) {
+enum class Reverted { Done, Failed, OfOthers };
+
+/// Functions that take a line for the user: about a reverted change, and about a failure.
+struct Reports {
+    std::function<void(const std::string&)> change;
+    std::function<void(const std::string&)> failure;
+};
+
+/// Calls `work`, and reports a failure of it. Returns true if it didn't fail.
+template <typename Work>
+bool succeeds(const Reports& reports, const Work& work) {
+    try {
+        work();
+        return true;
+    } catch (const std::exception& error) {
+        reports.failure(error.what());
+        return false;
+    }
+}
+
+/// Reverts one change of a dump. Lines of other kinds name no change.
+void revertLine(const JournalReverter& reverter, const JournalLine& line, bool stillFrozen) {
     const auto has = [&](std::string_view kind, std::size_t fields) {
         return line.front() == kind && line.size() == fields;
     };
@@ -196,35 +111,122 @@ void revertLine(Reverter& reverter, const JournalLine& line, bool stillFrozen) {
         reverter.removeTable(line);
 }
 
-enum class Reverted { Done, Failed, OfOthers };
-
-/// Reverts the changes of one journal, the latest first. `report` and `warn` take one line each.
-Reverted revert(int file, const std::function<void(const std::string&)>& report,
-                const std::function<void(const std::string&)>& warn) {
-    const std::vector<JournalLine> lines = parseJournal(readAll(file));
-    if (lines.empty() || lines.front().front() != "tree" || lines.front().size() != 4)
-        return Reverted::Done;  // criu was killed before it changed anything
-    const JournalTree tree{static_cast<std::uint32_t>(numberIn(lines.front()[1])),
-                           static_cast<pid_t>(numberIn(lines.front()[2])), numberIn(lines.front()[3])};
-    if (tree.pidNamespace != ownNamespace(kernel::NamespaceKind::Pid))
-        return Reverted::OfOthers;
-    if (contains(lines, "ends"))
-        tree.waitEnd();
-    Reverter reverter(tree, report);
+/// Reverts the changes of a dump, the latest first. `mayRun`: false if the pid namespace of the tree has ended.
+Reverted revertDump(const std::vector<JournalLine>& lines, bool mayRun, const Reports& reports, Log& log) {
+    std::optional<JournalProcess> root;
+    if (mayRun)
+        root = processOf(lines.front(), 2);
+    if (root && contains(lines, "ends"))
+        root->waitEnd();
+    const JournalReverter reverter(root, reports.change, log);
     // A restore needs the links and the network lock of a dump that has ended its tree.
     if (contains(lines, "ends") && !reverter.treeRuns())
         return Reverted::Done;
     const bool stillFrozen = !contains(lines, "thawed");
-    Reverted result = Reverted::Done;
-    for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
-        try {
-            revertLine(reverter, *line, stillFrozen);
-        } catch (const std::exception& error) {
-            result = Reverted::Failed;
-            warn(error.what());
-        }
+    bool done = true;
+    for (auto line = lines.rbegin(); line != lines.rend(); ++line)
+        done = succeeds(reports, [&] { revertLine(reverter, *line, stillFrozen); }) && done;
+    done = succeeds(reports, [&] { reverter.endRepairs(); }) && done;
+    return done ? Reverted::Done : Reverted::Failed;
+}
+
+/// Returns the last line of each name that criu has created and neither removed nor left, in the order of the journal.
+std::vector<const JournalLine*> createdNames(const std::vector<JournalLine>& lines) {
+    std::vector<const JournalLine*> names;
+    // Directory and name are the last three fields.
+    const auto isSame = [](const JournalLine& left, const JournalLine& right) {
+        return std::equal(left.end() - 3, left.end(), right.end() - 3);
+    };
+    for (const JournalLine& line : lines) {
+        const bool ends = line.front() == "done" && line.size() == 4;
+        const bool begins =
+            (line.front() == "creating" && line.size() == 5) || (line.front() == "name" && line.size() == 6);
+        if (!ends && !begins)
+            continue;
+        std::erase_if(names, [&](const JournalLine* known) { return isSame(*known, line); });
+        if (begins)
+            names.push_back(&line);
     }
-    return result;
+    return names;
+}
+
+/// Ends what criu does after the commit of a restore: removes temporary links and the network lock.
+bool completeRestore(const JournalReverter& reverter, const std::vector<JournalLine>& lines, const Reports& reports) {
+    bool done = true;
+    for (std::size_t at = 0; at < lines.size(); ++at) {
+        const JournalLine& line = lines[at];
+        if (line.front() == "link" && line.size() == 5)
+            done = succeeds(reports, [&] { reverter.removeLink(line); }) && done;
+        if (line.front() != "lock" || line.size() != 5)
+            continue;
+        std::size_t end = at + 1;
+        while (end < lines.size() && lines[end].front() == "connection" && lines[end].size() == 3)
+            ++end;
+        done = succeeds(reports, [&] { reverter.removeLock(std::span(lines).subspan(at, end - at)); }) && done;
+    }
+    return succeeds(reports, [&] { reverter.endRepairs(); }) && done;
+}
+
+/// Ends a restore that was killed. If its tree runs, completes it. Otherwise removes what it has created. `mayRun`: see
+/// revertDump().
+Reverted revertRestore(const std::vector<JournalLine>& lines, bool mayRun, const Reports& reports, Log& log) {
+    const auto find = [&](std::string_view kind, std::size_t least) {
+        return std::find_if(lines.begin(), lines.end(),
+                            [&](const JournalLine& line) { return line.front() == kind && line.size() >= least; });
+    };
+    std::optional<JournalProcess> root;
+    if (const auto line = find("root", 3); mayRun && line != lines.end()) {
+        root = processOf(*line, 1);
+        root->waitEnd();
+    }
+    JournalReverter reverter(root, reports.change, log);
+    bool done = true;
+    if (const auto line = find("resuming", 2); mayRun && line != lines.end())
+        done = succeeds(reports, [&] { (void)reverter.endHalfTree(*line); });
+    const std::vector<const JournalLine*> names = createdNames(lines);
+    for (auto line = names.rbegin(); line != names.rend(); ++line)
+        done = succeeds(reports,
+                        [&] { reverter.removeName(**line, lines.front().at(3), numberOf(lines.front().at(2))); }) &&
+               done;
+    for (const JournalLine& line : lines) {
+        if (line.front() == "table" && line.size() == 3 && !reverter.treeRuns())
+            done = succeeds(reports, [&] { reverter.removeTable(line); }) && done;
+        if (line.front() == "thaw" && line.size() == 3)
+            done = succeeds(reports, [&] { reverter.freeze(line); }) && done;
+    }
+    if (reverter.treeRuns())
+        done = completeRestore(reverter, lines, reports) && done;
+    return done ? Reverted::Done : Reverted::Failed;
+}
+
+/// Reverts the changes of one journal.
+Reverted revert(int file, const Reports& reports, Log& log) {
+    const std::vector<JournalLine> lines = parseJournal(readAll(file));
+    const bool ofDump = !lines.empty() && lines.front().front() == "tree";
+    const bool ofRestore = !lines.empty() && lines.front().front() == "restore";
+    if ((!ofDump && !ofRestore) || lines.front().size() != 4)
+        return Reverted::Done;  // criu was killed before it changed anything
+    const std::string own = ownPidNamespace();
+    const bool isOwn = lines.front()[1] == own;
+    if (!isOwn && !(own == kInitialPidNamespace && hasEnded(lines.front()[1])))
+        return Reverted::OfOthers;
+    return ofDump ? revertDump(lines, isOwn, reports, log) : revertRestore(lines, isOwn, reports, log);
+}
+
+/// Waits until no other `criu rescue` examines these journals. While it does, their locks are held, as if their
+/// commands were running. Returns the lock; an invalid descriptor if there are no journals.
+UniqueFd lockFolder(const std::string& directory) {
+    constexpr std::chrono::seconds kLimit{30};
+    constexpr std::chrono::milliseconds kPause{5};
+    const std::string path = fmt::format("{}/criu/{}", directory, kFolder);
+    UniqueFd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    const auto end = std::chrono::steady_clock::now() + kLimit;
+    while (folder && ::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK || std::chrono::steady_clock::now() >= end)
+            fail("another criu rescue examines the journals in {}", path);
+        std::this_thread::sleep_for(kPause);
+    }
+    return folder;
 }
 
 /// Removes the directory of a journal, on which the caller holds the lock.
@@ -235,27 +237,70 @@ void removeJournal(int folder, const std::string& name, int directory) noexcept 
         (void)removeIfSame(folder, name.c_str(), Inode::of(status));
 }
 
+std::uint64_t startTimeOf(HostPid pid) {
+    kernel::ProcBuffer buffer;
+    return kernel::readStat(kernel::ProcDir().open(pid.value), buffer).startTime;
+}
+
+/// Creates a journal with a first line, unless no directory is suitable. Throws Error.
+void create(Log& log, std::initializer_list<std::string_view> firstLine) {
+    const std::string name =
+        fmt::format("{}-{}", ::getpid(), std::chrono::steady_clock::now().time_since_epoch().count());
+    for (const std::string& directory : runtimeDirectories()) {
+        RuntimeDirectory place = RuntimeDirectory::create(directory, kFolder, name);
+        if (!place.lock)
+            continue;
+        UniqueFd file = createReplacing(place.lock.get(), kFile, O_RDWR | O_APPEND, S_IRUSR | S_IWUSR);
+        log.journal().open(std::move(file), std::move(place.lock));
+        log.journal().record(firstLine);
+        return;
+    }
+}
+
 }  // namespace
 
 void beginJournal(HostPid root, Log& log) noexcept {
     try {
-        kernel::ProcBuffer buffer;
-        const kernel::TaskStat stat = kernel::readStat(kernel::ProcDir().open(root.value), buffer);
-        const std::string name =
-            fmt::format("{}-{}", ::getpid(), std::chrono::steady_clock::now().time_since_epoch().count());
-        for (const std::string& directory : runtimeDirectories()) {
-            RuntimeDirectory place = RuntimeDirectory::create(directory, kFolder, name);
-            if (!place.lock)
-                continue;
-            UniqueFd file = createReplacing(place.lock.get(), kFile, O_RDWR | O_APPEND, S_IRUSR | S_IWUSR);
-            log.journal().open(std::move(file), std::move(place.lock));
-            log.journal().record({"tree", fmt::format("{}", ownNamespace(kernel::NamespaceKind::Pid)),
-                                  fmt::format("{}", root.value), fmt::format("{}", stat.startTime)});
-            return;
-        }
+        create(log, {"tree", ownPidNamespace(), fmt::format("{}", root.value), fmt::format("{}", startTimeOf(root))});
     } catch (const std::exception& error) {
         log.debug("criu rescue can't revert changes of this dump: {}", error.what());
     }
+}
+
+RestoreJournal::RestoreJournal(const std::string& root, Log& log) noexcept : log_(log) {
+    try {
+        // ctime of a new file has the clock of the last timer tick, which is behind the clock of std::chrono.
+        constexpr std::chrono::seconds kTick{1};
+        const auto now = std::chrono::system_clock::now().time_since_epoch() - kTick;
+        create(log, {"restore", ownPidNamespace(),
+                     fmt::format("{}", std::chrono::duration_cast<std::chrono::seconds>(now).count()), root});
+        kernel::recordCreatedNames(&log.journal());
+    } catch (const std::exception& error) {
+        log.debug("criu rescue can't complete this restore: {}", error.what());
+    }
+}
+
+RestoreJournal::~RestoreJournal() {
+    end();
+}
+
+void RestoreJournal::end() noexcept {
+    kernel::recordCreatedNames(nullptr);
+    endJournal(log_);
+}
+
+void recordRestoredRoot(HostPid root, Log& log) {
+    if (log.journal().isOpen())
+        log.journal().record({"root", fmt::format("{}", root.value), fmt::format("{}", startTimeOf(root))});
+}
+
+void recordResuming(const std::vector<HostPid>& processes, Log& log) {
+    if (!log.journal().isOpen())
+        return;
+    JournalLine line{"resuming"};
+    for (const HostPid process : processes)
+        line.push_back(fmt::format("{}:{}", process.value, startTimeOf(process)));
+    log.journal().record(line);
 }
 
 void endJournal(Log& log) noexcept {
@@ -267,7 +312,7 @@ void endJournal(Log& log) noexcept {
         const std::string path = kernel::ProcDir().self().readLink(fmt::format("fd/{}", directory));
         removeJournal(folder.get(), path.substr(path.rfind('/') + 1), directory);
     } catch (const std::exception& error) {
-        log.debug("The journal of this dump is left: {}", error.what());
+        log.debug("The journal of this command is left: {}", error.what());
     }
     log.journal().close();
 }
@@ -276,9 +321,9 @@ void revertJournal(Log& log) noexcept {
     if (!log.journal().isOpen())
         return;
     try {
-        const Reverted result = revert(
-            log.journal().file(), [&log](const std::string& line) { log.info("Rescue: {}", line); },
-            [&log](const std::string& line) { log.error("{}", line); });
+        const Reports reports{[&log](const std::string& line) { log.info("Rescue: {}", line); },
+                              [&log](const std::string& line) { log.error("{}", line); }};
+        const Reverted result = revert(log.journal().file(), reports, log);
         if (result == Reverted::Done)
             endJournal(log);
     } catch (const std::exception& error) {
@@ -287,13 +332,14 @@ void revertJournal(Log& log) noexcept {
     log.journal().close();
 }
 
-int rescue(std::string& answer, const std::vector<std::string>& directories) {
+int rescue(std::string& answer, Log& log, const std::vector<std::string>& directories) {
     int status = 0;
     const auto say = [&answer](const std::string& line) { answer += line + '\n'; };
     for (const std::string& directory : directories) {
+        const UniqueFd alone = lockFolder(directory);
         for (RuntimeDirectory& place : RuntimeDirectory::unlocked(directory, kFolder)) {
             const UniqueFd file(::openat(place.lock.get(), kFile, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-            const Reverted result = file ? revert(file.get(), say, say) : Reverted::Done;
+            const Reverted result = file ? revert(file.get(), {say, say}, log) : Reverted::Done;
             if (result == Reverted::Done)
                 removeJournal(place.folder.get(), place.name, place.lock.get());
             if (result == Reverted::Failed)

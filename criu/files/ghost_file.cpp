@@ -288,6 +288,7 @@ UniqueFd openUnderName(UniqueFd file, const std::string& path, const LinkAcross&
         struct stat there {};
         const std::string suffix = ::lstat(path.c_str(), &there) == 0 ? fmt::format(".cr.{}.link", ::getpid()) : "";
         name = kernel::CreatedName(path + suffix);
+        name.announceLink(file.get());
         across(suffix);
         name.noteCreated(file.get());
     } else if (const int code = name.link(file.get()); code != 0) {

@@ -9,7 +9,7 @@
 
 #include "criu/base/ids.hpp"
 #include "criu/base/unique_fd.hpp"
-#include "criu/kernel/created_name.hpp"
+#include "criu/kernel/names/created_name.hpp"
 #include "images/remap-file-path.fwd.hpp"
 
 namespace criu {

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "criu/base/error.hpp"
+#include "criu/base/journal.hpp"
 #include "criu/base/loss.hpp"
 #include "criu/files/build_id.hpp"
 #include "criu/files/file_dump.hpp"
@@ -352,6 +353,15 @@ int PathRemaps::find(FileId regular) const {
 int PathRemaps::findGhost(std::uint32_t device, std::uint64_t inode) const {
     const auto found = ghosts_.find({device, inode});
     return found == ghosts_.end() ? -1 : find(found->second);
+}
+
+void PathRemaps::recordLinks(Journal& journal) const {
+    const auto* inode = linked_.as<Inode>();
+    for (const auto& [id, link] : links_) {
+        journal.record({"link", fmt::format("{}", inode->device), fmt::format("{}", inode->number),
+                        parentDirectory(link), link.substr(link.rfind('/') + 1)});
+        ++inode;
+    }
 }
 
 void PathRemaps::removeLinks(Log& log) const noexcept {

@@ -18,12 +18,13 @@
 #include "criu/files/ghost_file.hpp"
 #include "criu/files/path_open.hpp"
 #include "criu/files/tree_root.hpp"
-#include "criu/kernel/created_name.hpp"
+#include "criu/kernel/names/created_name.hpp"
 #include "images/regfile.fwd.hpp"
 #include "images/remap-file-path.hpp"
 
 namespace criu {
 class ImageDir;
+class Journal;
 class Log;
 }  // namespace criu
 
@@ -148,6 +149,9 @@ public:
     /// Removes the temporary hard links of the dump, in the tree's mount namespace. Call it after a successful restore.
     /// Removes a link only if it still leads to the file that create() has opened by it.
     void removeLinks(Log& log) const noexcept;
+    /// Adds the temporary hard links to the journal, so that `criu rescue` removes them if criu is killed after the
+    /// commit.
+    void recordLinks(Journal& journal) const;
 
 private:
     struct Remap {

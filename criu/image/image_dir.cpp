@@ -12,8 +12,8 @@
 #include "criu/base/names.hpp"
 #include "criu/image/image_supply.hpp"
 #include "criu/image/written_sums.hpp"
-#include "criu/kernel/created_name.hpp"
 #include "criu/kernel/file_rights.hpp"
+#include "criu/kernel/names/created_name.hpp"
 #include "criu/kernel/usernsd.hpp"
 
 namespace criu {

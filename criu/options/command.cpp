@@ -23,7 +23,7 @@ constexpr CommandRow kCommands[kCommandCount] = {
     {StreamPack, "stream pack", true, "stream pack -D DIR [--stream-to FILE]", "write image files as one stream"},
     {StreamUnpack, "stream unpack", true, "stream unpack -D DIR [--stream-from FILE]",
      "write the images of a stream to image files"},
-    {Rescue, "rescue", true, "rescue", "revert what dumps have left that were killed"},
+    {Rescue, "rescue", true, "rescue", "revert what killed dumps and restores have left"},
 };
 
 constexpr bool inOrder() noexcept {

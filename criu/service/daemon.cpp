@@ -17,7 +17,7 @@
 #include "criu/base/process_title.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/engine/action_scripts.hpp"
-#include "criu/kernel/pid_file.hpp"
+#include "criu/kernel/names/pid_file.hpp"
 #include "criu/kernel/proc/pidfd.hpp"
 #include "criu/service/listening_socket.hpp"
 #include "criu/service/served_clients.hpp"

@@ -4,9 +4,11 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 
 #include "criu/base/error.hpp"
+#include "criu/base/printable.hpp"
 #include "criu/model/options.hpp"
 
 namespace criu::sockets {
@@ -39,6 +41,24 @@ InetEndpoint InetEndpoint::fromSocket(const SocketAddress& address) {
         fail("the kernel gave an address of family {}", end.family);
     }
     return end;
+}
+
+std::string InetEndpoint::word() const {
+    return fmt::format("{}:{}:{}:{}:{}:{}", family, words[0], words[1], words[2], words[3], port);
+}
+
+InetEndpoint InetEndpoint::fromWord(const std::string& word) {
+    std::array<std::uint32_t, 6> numbers{};
+    const char* at = word.data();
+    const char* const end = at + word.size();
+    for (std::uint32_t& number : numbers) {
+        const auto [stop, code] = std::from_chars(at, end, number);
+        const bool last = &number == &numbers.back();
+        if (code != std::errc() || (last ? stop != end : stop == end || *stop != ':'))
+            fail("the journal is damaged: {} is no address", printable(word));
+        at = stop + 1;
+    }
+    return fromImage(static_cast<int>(numbers[0]), std::span(numbers).subspan(1, 4), numbers[5]);
 }
 
 bool InetEndpoint::needsScope() const noexcept {

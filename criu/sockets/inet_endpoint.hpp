@@ -59,6 +59,11 @@ struct InetEndpoint {
     /// Returns for instance "127.0.0.1:80" or "[::1]:80".
     [[nodiscard]] std::string text() const;
 
+    /// Returns family, address and port as one word of a journal.
+    [[nodiscard]] std::string word() const;
+    /// Reads a result of word(). Throws Error.
+    static InetEndpoint fromWord(const std::string& word);
+
     friend auto operator<=>(const InetEndpoint&, const InetEndpoint&) = default;
 };
 

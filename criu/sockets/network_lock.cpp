@@ -163,6 +163,30 @@ void NetworkLock::recordTable() const {
     log_.journal().record({"table", table(), fmt::format("{}", kernel::namespaceInode(network.get()))});
 }
 
+/// Adds to the journal how to remove the lock when the restored tree runs.
+void NetworkLock::recordLock() const {
+    Journal& journal = log_.journal();
+    if (!journal.isOpen())
+        return;
+    const UniqueFd network = kernel::openOwnNamespace(kernel::NamespaceKind::Net);
+    journal.record({"lock", fmt::format("{}", kernel::namespaceInode(network.get())),
+                    fmt::format("{}", networkLockNumber(method_)), runId_, whole_ ? "whole" : "connections"});
+    // Only iptables needs the connections, because it has a rule for each of them.
+    if (!whole_ && method_ == Method::Iptables)
+        for (const InetConnection& connection : *locked_)
+            journal.record({"connection", connection.local.word(), connection.remote.word()});
+}
+
+void NetworkLock::removeRecorded(std::span<const JournalLine> lines, Log& log) {
+    const JournalLine& first = lines.front();
+    NetworkLock lock(networkLockMethod(static_cast<std::uint32_t>(numberOf(first.at(2)))), first.at(3), log);
+    lock.whole_ = first.at(4) == "whole";
+    lock.locked_.emplace();
+    for (const JournalLine& line : lines.subspan(1))
+        lock.locked_->push_back({InetEndpoint::fromWord(line.at(1)), InetEndpoint::fromWord(line.at(2))});
+    lock.unlock();
+}
+
 void NetworkLock::makePermanent() {
     if (!owner_ || permanent_)
         return;
@@ -210,8 +234,11 @@ void NetworkLock::ensure(std::vector<InetConnection> dumped, std::vector<InetCon
         if (!found_) {
             locked_ = asPackets(std::move(restored));
             log_.info("Locking {} connections", locked_->size());
+            if (hold())
+                return;
             lockByMethod();
         }
+        recordLock();
     } catch (const std::exception& error) {
         warn(error);
     }
@@ -222,8 +249,11 @@ void NetworkLock::ensureNamespace() noexcept {
         chooseMethod();
         found_ = hasNamespaceLock();
         whole_ = true;
+        if (!found_ && hold())
+            return;
         if (!found_)
             lockByMethod();
+        recordLock();
     } catch (const std::exception& error) {
         warn(error);
     }

@@ -88,6 +88,11 @@ public:
     /// Removes the lock if this object has created it.
     void release() noexcept;
 
+    /// Removes a lock that ensure() or ensureNamespace() has recorded in the journal of a killed restore. `lines`: the
+    /// line "lock" and the lines "connection" that follow it. The calling thread must be in the network namespace of
+    /// the lock. Throws Error if the lines are damaged.
+    static void removeRecorded(std::span<const std::vector<std::string>> lines, Log& log);
+
 private:
     [[nodiscard]] std::string table() const;
     [[nodiscard]] std::string heldTable() const;
@@ -95,6 +100,7 @@ private:
     void requireMethod() const;
     bool hold() noexcept;
     void recordTable() const;
+    void recordLock() const;
     void lockByMethod() const;
     void removeOldTable() const noexcept;
     void chooseMethod();

@@ -5,6 +5,9 @@
 #include <sys/socket.h>
 
 #include "criu/base/error.hpp"
+#include "criu/kernel/proc/pidfd.hpp"
+#include "criu/kernel/proc/procdir.hpp"
+#include "criu/kernel/proc/tasks.hpp"
 
 namespace criu::sockets {
 namespace {
@@ -51,6 +54,27 @@ void enterRepair(int socket) {
 
 void leaveRepair(int socket) {
     setRepair(socket, TCP_REPAIR_OFF, "end the repair mode of a TCP socket");
+}
+
+unsigned endRepairs(const kernel::PidFd& process, const kernel::ProcPid& files) {
+    unsigned ended = 0;
+    for (const int fd : kernel::readDescriptors(files)) {
+        try {
+            if (!files.readLink(fmt::format("fd/{}", fd)).starts_with("socket:"))
+                continue;
+            const UniqueFd socket = process.getFd(fd);
+            int mode = 0;
+            socklen_t size = sizeof(mode);
+            if (::getsockopt(socket.get(), IPPROTO_TCP, TCP_REPAIR, &mode, &size) != 0 || mode != TCP_REPAIR_ON)
+                continue;
+            leaveRepair(socket.get());
+            ++ended;
+        } catch (const Error& error) {
+            if (error.code() != ENOENT && error.code() != EBADF)
+                throw;
+        }
+    }
+    return ended;
 }
 
 void leaveRepairQuietly(int socket) {

@@ -7,6 +7,11 @@
 
 #include "criu/base/unique_fd.hpp"
 
+namespace criu::kernel {
+class PidFd;
+class ProcPid;
+}  // namespace criu::kernel
+
 /// Repair mode of TCP sockets: TCP_REPAIR of <linux/tcp.h>, which tcp(7) doesn't describe. A socket in repair mode
 /// sends no packets at connect(2), send(2) and close(2). Its queues and sequence numbers can be read and set.
 namespace criu::sockets {
@@ -47,6 +52,10 @@ void enterRepair(int socket);
 void leaveRepair(int socket);
 /// Ends repair mode without a window probe.
 void leaveRepairQuietly(int socket);
+
+/// Ends repair mode of the TCP sockets of a process after criu was killed. Returns the number of sockets that were in
+/// repair mode. `files`: open directory of the process in /proc. Throws Error if the process has ended.
+unsigned endRepairs(const kernel::PidFd& process, const kernel::ProcPid& files);
 
 enum class RepairQueue : int { None = TCP_NO_QUEUE, Receive = TCP_RECV_QUEUE, Send = TCP_SEND_QUEUE };
 /// Selects a queue (TCP_REPAIR_QUEUE). Later recv(2), send(2) and sequence number calls on the socket access this

@@ -24,8 +24,8 @@
 #include "criu/files/open_fd.hpp"
 #include "criu/files/tree_root.hpp"
 #include "criu/image/arena.hpp"
-#include "criu/kernel/created_name.hpp"
 #include "criu/kernel/mount_calls.hpp"
+#include "criu/kernel/names/created_name.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 
 namespace criu::sockets {
@@ -111,8 +111,7 @@ class RootDirectoryScope {
 public:
     /// Creates the directory in the same directory as the future socket file `place`, so that both are on one mount.
     explicit RootDirectoryScope(const kernel::CreatedName& place)
-        : directory_(
-              kernel::CreatedName::below(place.directory(), fmt::format("{}.criu.{}", place.name(), ::getpid()))),
+        : directory_(place.beside(fmt::format("{}.criu.{}", place.name(), ::getpid()))),
           root_(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root directory")),
           current_(sys(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the current directory")) {
         const UniqueFd inside = directory_.createDirectory();
@@ -215,6 +214,7 @@ UniqueFd bindFile(int fd, const UnixName& name, const std::string& path, kernel:
     parents.make(parentDirectory(path));
     kernel::CreatedName made(path);
     const Address address(path);
+    made.announceFile(S_IFSOCK);
     sys(::bind(fd, address.get(), address.length), "bind a socket to {}", name.shown());
     made.noteCreated();
     UniqueFd file = made.open();
@@ -235,7 +235,7 @@ UniqueFd bindFile(int fd, const UnixName& name, const std::string& path, kernel:
 std::vector<kernel::CreatedName> linkFurther(const UnixName& name, const kernel::CreatedName& at, int file) {
     std::vector<kernel::CreatedName> names;
     for (const std::string& further : name.furtherNames) {
-        kernel::CreatedName next = kernel::CreatedName::below(at.directory(), further);
+        kernel::CreatedName next = at.beside(further);
         removeStale(name, next);
         if (const int code = next.link(file); code != 0)
             failWith(code, "link a socket to {}, a further name of {}", further, name.shown());

@@ -4,7 +4,6 @@
 import errno
 import os
 import random
-import re
 import shutil
 import signal
 import subprocess
@@ -243,8 +242,10 @@ class KilledRestores:
         when = f"after SIGKILL of criu at {point} of restore-killed-{self.turns} of {self.images}"
         if code not in (0, -signal.SIGKILL):
             raise Failed(f"{when}: criu ended with {code}")
+        gone = self.is_gone()
+        # Runs after the last process of the restore has ended: these processes also hold the lock of the journal.
         subject.require_success(subject.ours.run("rescue", subject.images("rescue"), "rescue.log"))
-        if self.is_gone():
+        if gone:
             self.require_clean(when)
             return
         self.find_root()
@@ -267,20 +268,8 @@ class KilledRestores:
                 return False
             subject.init.pause(0.01)
 
-    def remove_ghost_names(self):
-        """Removes names of deleted files that the killed restore had created. They exist for some system calls, and a
-        kill in this moment leaves them (status.md).
-        """
-        folder = self.subject.folder
-        for path in {path for path, _, _ in self.subject.list_files() - self.before[0]}:
-            if ghost := re.fullmatch(r"(.+)\.cr\.[0-9a-f]+\.[0-9]+\.ghost", path):
-                for name in (path, ghost.group(1)):
-                    if os.path.lexists(os.path.join(folder, name)):
-                        os.unlink(os.path.join(folder, name))
-
     def require_clean(self, when):
         """Requires that nothing of a killed restore is left: no file, no mount, no table of nftables."""
-        self.remove_ghost_names()
         files, rest = self.subject.list_files(), outside(self.network)
         if files != self.before[0]:
             raise Failed(f"{when}: files are left or missing: {sorted(files ^ self.before[0])}")

@@ -15,6 +15,8 @@
 
 namespace compel {
 
+class Backoff;
+
 /// Set of signals in the kernel's format: bit n-1 is signal n.
 using SignalMask = std::uint64_t;
 inline constexpr SignalMask allSignals = ~SignalMask{0};
@@ -112,6 +114,8 @@ public:
     StopInfo waitStop(const std::function<void()>& look = nullptr);
     /// Waits at most `limit` for a stop; 0 means no wait. Returns nothing if the thread still runs.
     std::optional<StopInfo> waitStopFor(std::chrono::nanoseconds limit);
+    /// Waits like waitStopFor(), as a part of a longer wait. `backoff`: pauses of the whole wait.
+    std::optional<StopInfo> waitStopFor(std::chrono::nanoseconds limit, Backoff& backoff);
     /// Waits for the end of a killed thread, and ignores stops. Returns the status of waitpid(2).
     int waitEnd();
     /// Waits until an ending thread is in the stop of SeizeOptions::stopAtEnd. Returns false if the thread has ended.

@@ -7,7 +7,7 @@
 #include "criu/base/process_title.hpp"
 #include "criu/engine/engine.hpp"
 #include "criu/kernel/daemon_process.hpp"
-#include "criu/kernel/pid_file.hpp"
+#include "criu/kernel/names/pid_file.hpp"
 #include "criu/model/options.hpp"
 
 namespace criu::engine {

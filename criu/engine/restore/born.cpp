@@ -11,6 +11,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
 #include "criu/base/stop_request.hpp"
+#include "criu/engine/rescue.hpp"
 #include "criu/engine/restore/planned.hpp"
 #include "criu/engine/restore/prepared.hpp"
 #include "criu/engine/restore/task/restore_task.hpp"
@@ -86,6 +87,7 @@ BornRestore::BornRestore(PreparedRestore& preparation)
       processes(prepared.control, pidNsKindOf(planned.nsContext), planned.log(), [this] { return makeRoot(prepared); }),
       pids(planned.nsContext.ownPids ? PidMap(processes.init()) : PidMap()) {
     planned.run.listeners.setRoot(processes.root());
+    recordRestoredRoot(processes.root(), planned.log());
     fillNamespaces();
     prepared.control.openGate();
     notifyOfMounts();

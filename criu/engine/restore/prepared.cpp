@@ -13,6 +13,7 @@
 #include <set>
 
 #include "criu/base/error.hpp"
+#include "criu/base/journal.hpp"
 #include "criu/base/log.hpp"
 #include "criu/base/mapping.hpp"
 #include "criu/base/ready_wait.hpp"
@@ -133,6 +134,7 @@ ServiceFds reserveServiceFds(PlannedRestore& planned, LazyRestore* lazy, ScopedR
     planned.moveImages(inherited(kernel::FdKey::Images));
     planned.log().move(inherited(kernel::FdKey::Log));
     planned.log().trace().move(inherited(kernel::FdKey::Log));
+    planned.log().journal().move(inherited(kernel::FdKey::Log));
     if (lazy != nullptr)
         lazy->share(store);
     planned.joined.inherit(store);

@@ -5,6 +5,7 @@
 #include "criu/engine/engine.hpp"
 #include "criu/engine/mapping_room.hpp"
 #include "criu/engine/pid_room.hpp"
+#include "criu/engine/rescue.hpp"
 #include "criu/engine/restore/born.hpp"
 #include "criu/engine/restore/parked.hpp"
 #include "criu/engine/restore/planned.hpp"
@@ -38,6 +39,7 @@ int restore(Run& run) {
     refuseExitAsInit(options);
     if (options.stream)
         run.listeners.require(Stage::PreStream);
+    RestoreJournal journal(options.root.value_or(""), run.log);
     run.listeners.append(run.drivers);  // a restore has no guardian, so this process notifies device subsystems, too
     PlannedRestore planned(run);
     requireMappingRoom(planned.content);
@@ -46,6 +48,7 @@ int restore(Run& run) {
     BornRestore born(prepared);
     ParkedRestore parked(born);
     const RunningRestore running(parked);
+    journal.end();
     room.keep();
     return waits(options) ? running.awaitRoot() : 0;
 }

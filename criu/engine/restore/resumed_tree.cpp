@@ -14,6 +14,7 @@
 #include <compel/remote_syscalls.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <deque>
 #include <span>
@@ -22,6 +23,7 @@
 #include "criu/cgroup/cgroup_restore.hpp"
 #include "criu/cgroup/set_of.hpp"
 #include "criu/engine/lazy/lazy_restore.hpp"
+#include "criu/engine/rescue.hpp"
 #include "criu/engine/restore/birth/restore_start.hpp"
 #include "criu/engine/restore/files/restored_files.hpp"
 #include "criu/engine/restore/process_standby.hpp"
@@ -48,6 +50,9 @@ namespace {
 
 /// Number of processes that make system calls for criu at the same time. More processes hardly save more time.
 constexpr std::size_t kProcessesAtOnce = 32;
+
+/// Limit for the stop of a parked process, which executes criu's code. Only a lack of processor time delays the stop.
+constexpr std::chrono::minutes kStopLimit{1};
 
 std::uint64_t signalMaskOf(const CoreEntry& core) {
     if (core.tc != nullptr)
@@ -144,6 +149,7 @@ ResumedTree::ResumedTree(const RestoreRun& run, const PidMap& pids, bool keepsRe
 void ResumedTree::seize(const RestoreRun& run, const PidMap& pids, const RestorerAreas& areas) {
     compel::FreezeOptions options;
     options.seize.killOnExit = true;
+    options.patience = kStopLimit;
     for (const auto& task : run.content.tree.tasks) {
         if (!task->alive())
             continue;
@@ -290,6 +296,8 @@ void ResumedTree::setUserDispatch(const model::Task& task, const Threads& thread
 
 void ResumedTree::commit(const RestoreRun& run, bool stopAll, bool freezes) {
     standsBy_ = keepsRestorer_ && beginStandby(run, stopAll);
+    if (!standsBy_)
+        recordProcesses(run.log);
     // From here on, each process continues by itself if criu is killed.
     run.control.commitWord().commit();
     // Stops processes in stand-by, because the stand-by also stops them if criu is killed before this call.
@@ -299,6 +307,14 @@ void ResumedTree::commit(const RestoreRun& run, bool stopAll, bool freezes) {
     endStandby(run);
     forEachLiving([&](std::size_t i) { finish(run, i); });
     finished_ = true;
+}
+
+/// Lets `criu rescue` end the rest of the tree if criu is killed between the resumes of two processes.
+void ResumedTree::recordProcesses(Log& log) const {
+    std::vector<HostPid> pids;
+    for (const compel::FrozenProcess& process : processes_)
+        pids.emplace_back(process.pid());
+    recordResuming(pids, log);
 }
 
 /// Gives all threads their own registers again, and unmaps the restorers.

@@ -56,6 +56,7 @@ private:
     void dropPrivileges(const RestoreRun& run, std::size_t first, std::size_t end);
     static void complete(const RestoreRun& run, compel::FrozenProcess& process, const Member& member);
     [[nodiscard]] bool beginStandby(const RestoreRun& run, bool stopAll);
+    void recordProcesses(Log& log) const;
     void endStandby(const RestoreRun& run);
     void finish(const RestoreRun& run, std::size_t index);
     template <typename Work>

@@ -21,7 +21,7 @@
 #include "criu/engine/restore/prepared.hpp"
 #include "criu/engine/statistics.hpp"
 #include "criu/image/pagemap.hpp"
-#include "criu/kernel/pid_file.hpp"
+#include "criu/kernel/names/pid_file.hpp"
 #include "criu/model/options.hpp"
 #include "criu/model/process_tree.hpp"
 
@@ -88,6 +88,7 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
     for (const auto& kind : planned.namespaces)
         kind->clean(processes);
     parking.tree.requireRights(prepared.run, born.pids);
+    planned.files.recordLinks();
     // Commits before the network opens: a peer must not get packets of a tree that the kernel then kills with criu.
     parking.tree.commit(prepared.run, planned.options().finalState == model::FinalState::Stopped,
                         planned.cgroups.freezes() || planned.run.listeners.mayFreeze());

@@ -10,7 +10,7 @@
 #include <cstdlib>
 
 #include "criu/base/error.hpp"
-#include "criu/kernel/created_name.hpp"
+#include "criu/kernel/names/created_name.hpp"
 #include "criu/kernel/proc/proc_ns.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/kernel/proc/scan.hpp"

@@ -24,7 +24,7 @@
 #include "criu/base/shared_library.hpp"
 #include "criu/base/sparse_file.hpp"
 #include "criu/base/unique_fd.hpp"
-#include "criu/kernel/created_name.hpp"
+#include "criu/kernel/names/created_name.hpp"
 #include "criu/namespaces/mount/file_contents.hpp"
 
 namespace criu::namespaces {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "criu/base/unique_fd.hpp"
-#include "criu/kernel/created_name.hpp"
+#include "criu/kernel/names/created_name.hpp"
 #include "images/mnt.fwd.hpp"
 
 namespace criu {

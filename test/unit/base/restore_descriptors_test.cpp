@@ -13,7 +13,7 @@
 #include "criu/base/error.hpp"
 #include "criu/engine/restore/files/late_files.hpp"
 #include "criu/engine/restore/files/service_fds.hpp"
-#include "criu/kernel/pid_file.hpp"
+#include "criu/kernel/names/pid_file.hpp"
 
 using namespace criu;
 using engine::FileHolder;

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "criu/kernel/created_name.hpp"
+#include "criu/kernel/names/created_name.hpp"
 #include "image_fixture.hpp"
 
 using criu::kernel::CreatedDirectories;

@@ -96,14 +96,15 @@ public:
     /// Sets owner thread ids, and completes the work of the fd kinds. Call it when all processes are parked. `ids`: id
     /// map of the tree's user namespace.
     void finish(const PidMap& pids, const model::IdMap& ids);
-    /// Calls files::PathRemaps::noteLinks(). The functions below call create(), setMounts() and removeLinks() of
-    /// PathRemaps.
+    /// Calls files::PathRemaps::noteLinks(). The functions below call create(), setMounts(), removeLinks() and
+    /// recordLinks() of PathRemaps.
     void noteLinks() { remaps_.noteLinks(*this); }
     void createDeleted(const model::IdMap& ids, kernel::FdStore& store) { remaps_.create(*this, ids, store); }
     void setMounts(files::HiddenMounts hidden, files::MountLinker linker) {
         remaps_.setMounts(std::move(hidden), std::move(linker));
     }
     void removeLinks() const noexcept { remaps_.removeLinks(in_.log); }
+    void recordLinks() const { remaps_.recordLinks(in_.log.journal()); }
 
     // Implementation of files::FileRestore
     [[nodiscard]] const model::Options& options() const override { return in_.options; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/kernel/created_name.hpp"
+#include "criu/kernel/names/created_name.hpp"
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -12,20 +12,40 @@
 #include <utility>
 
 #include "criu/base/error.hpp"
+#include "criu/base/journal.hpp"
 
 namespace criu::kernel {
 namespace {
+
+/// Journal of this process' new names; null if criu doesn't record them.
+Journal* recorder = nullptr;
 
 std::string lastComponent(const std::string& path) {
     return path.substr(path.rfind('/') + 1);  // rfind() returns npos if there is no slash, and npos + 1 is 0
 }
 
+/// Describes a directory for the journal. Returns nothing if that fails, because the work of criu needs no journal.
+std::optional<FolderRecord> describe(int directory) {
+    if (recorder == nullptr || !recorder->isOpen())
+        return std::nullopt;
+    try {
+        return FolderRecord::of(directory);
+    } catch (const Error&) {
+        return std::nullopt;
+    }
+}
+
 }  // namespace
+
+void recordCreatedNames(Journal* journal) noexcept {
+    recorder = journal;
+}
 
 CreatedName::CreatedName(const std::string& path, int base) : name_(lastComponent(path)) {
     static_assert(kCurrentDirectory == AT_FDCWD);
     const std::string parent = parentDirectory(path);
     directory_ = openDirectory(parent.empty() ? "." : parent, base);
+    folder_ = describe(directory());
 }
 
 CreatedName CreatedName::below(int directory, const std::string& path) {
@@ -35,9 +55,16 @@ CreatedName CreatedName::below(int directory, const std::string& path) {
     return made;
 }
 
+CreatedName CreatedName::beside(const std::string& name) const {
+    CreatedName made = below(directory(), name);
+    made.folder_ = folder_;
+    return made;
+}
+
 CreatedName::CreatedName(CreatedName&& other) noexcept
     : directory_(std::move(other.directory_)),
       name_(std::move(other.name_)),
+      folder_(std::move(other.folder_)),
       inode_(other.inode_),
       created_(std::exchange(other.created_, false)) {}
 
@@ -46,34 +73,75 @@ CreatedName& CreatedName::operator=(CreatedName&& other) noexcept {
         remove();
         directory_ = std::move(other.directory_);
         name_ = std::move(other.name_);
+        folder_ = std::move(other.folder_);
         inode_ = other.inode_;
         created_ = std::exchange(other.created_, false);
     }
     return *this;
 }
 
+void CreatedName::announceFile(mode_t type) const noexcept {
+    if (folder_)
+        recorder->record({"creating", fmt::format("{:o}", type), folder_->identity(), folder_->path(), name_});
+}
+
+/// Records that criu has created the name, or is about to.
+void CreatedName::recordName(const Inode& inode) const noexcept {
+    if (folder_)
+        recorder->record({"name", fmt::format("{}", inode.device), fmt::format("{}", inode.number), folder_->identity(),
+                          folder_->path(), name_});
+}
+
+/// Records that criu has removed the name, or leaves it.
+void CreatedName::recordEnd() const noexcept {
+    if (folder_)
+        recorder->record({"done", folder_->identity(), folder_->path(), name_});
+}
+
+/// Records the end of an announced creation if it has failed. Returns `result`, and leaves errno unchanged.
+int CreatedName::recordFailure(int result) const noexcept {
+    if (result < 0) {
+        const int code = errno;
+        recordEnd();
+        errno = code;
+    }
+    return result;
+}
+
+void CreatedName::announceLink(int file) const noexcept {
+    struct stat status {};
+    if (folder_ && ::fstat(file, &status) == 0)
+        recordName(Inode::of(status));
+}
+
 UniqueFd CreatedName::createFile(int access) {
-    UniqueFd file(sys(::openat(directory(), name(), access | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600),
-                      "create {}", name_));
+    announceFile(S_IFREG);
+    UniqueFd file(
+        sys(recordFailure(::openat(directory(), name(), access | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)),
+            "create {}", name_));
     struct stat status {};
     sys(::fstat(file.get(), &status), "stat {}", name_);
     inode_ = Inode::of(status);
     created_ = true;
+    recordName(inode_);
     return file;
 }
 
 UniqueFd CreatedName::createDirectory() {
-    sys(::mkdirat(directory(), name(), 0700), "create directory {}", name_);
+    announceFile(S_IFDIR);
+    sys(recordFailure(::mkdirat(directory(), name(), 0700)), "create directory {}", name_);
     return claim(S_IFDIR, 0);
 }
 
 UniqueFd CreatedName::createNode(mode_t type, dev_t device) {
-    sys(::mknodat(directory(), name(), (type & S_IFMT) | 0600, device), "create node {}", name_);
+    announceFile(type & S_IFMT);
+    sys(recordFailure(::mknodat(directory(), name(), (type & S_IFMT) | 0600, device)), "create node {}", name_);
     return claim(type & S_IFMT, device);
 }
 
 UniqueFd CreatedName::createSymbolicLink(const std::string& target) {
-    sys(::symlinkat(target.c_str(), directory(), name()), "create symbolic link {}", name_);
+    announceFile(S_IFLNK);
+    sys(recordFailure(::symlinkat(target.c_str(), directory(), name())), "create symbolic link {}", name_);
     return claim(S_IFLNK, 0);
 }
 
@@ -88,6 +156,7 @@ UniqueFd CreatedName::claim(mode_t type, dev_t device) {
         failWith(EEXIST, "create {}: another process has replaced it", name_);
     inode_ = Inode::of(status);
     created_ = true;
+    recordName(inode_);
     return made;
 }
 
@@ -97,7 +166,10 @@ int CreatedName::link(int file) noexcept {
     char self[kRoom];
     ::snprintf(self, sizeof(self), "/proc/self/fd/%d", file);
     struct stat status {};
-    if (::fstat(file, &status) != 0 || ::linkat(AT_FDCWD, self, directory(), name(), AT_SYMLINK_FOLLOW) != 0)
+    if (::fstat(file, &status) != 0)
+        return errno;
+    recordName(Inode::of(status));
+    if (recordFailure(::linkat(AT_FDCWD, self, directory(), name(), AT_SYMLINK_FOLLOW)) != 0)
         return errno;
     inode_ = Inode::of(status);
     created_ = true;
@@ -108,7 +180,7 @@ int CreatedName::link(int file) noexcept {
     if (::fstatfs(file, &system) == 0 && system.f_type == FUSE_SUPER_MAGIC &&
         ::fstatat(directory(), name(), &made, AT_SYMLINK_NOFOLLOW) == 0 && made.st_dev == status.st_dev &&
         (made.st_mode & S_IFMT) == (status.st_mode & S_IFMT))
-        inode_ = Inode::of(made);
+        recordName(inode_ = Inode::of(made));
     return 0;
 }
 
@@ -116,15 +188,32 @@ void CreatedName::noteCreated() noexcept {
     struct stat there {};
     created_ = ::fstatat(directory(), name(), &there, AT_SYMLINK_NOFOLLOW) == 0;
     inode_ = Inode::of(there);
+    if (created_)
+        recordName(inode_);
 }
 
 void CreatedName::noteCreated(int file) noexcept {
     struct stat status {};
     created_ = ::fstat(file, &status) == 0;
     inode_ = Inode::of(status);
+    if (created_)
+        recordName(inode_);
 }
 
 int CreatedName::moveTo(CreatedName& to) noexcept {
+    to.recordName(inode_);
+    if (const int code = renameTo(to); code != 0) {
+        to.recordEnd();
+        return code;
+    }
+    to.inode_ = inode_;
+    to.created_ = std::exchange(created_, false);
+    recordEnd();
+    return 0;
+}
+
+/// Renames the file to a free name. Returns 0 or the errno.
+int CreatedName::renameTo(const CreatedName& to) const noexcept {
     if (::renameat2(directory(), name(), to.directory(), to.name(), RENAME_NOREPLACE) != 0) {
         if (errno != EINVAL)
             return errno;
@@ -136,9 +225,12 @@ int CreatedName::moveTo(CreatedName& to) noexcept {
         if (::renameat(directory(), name(), to.directory(), to.name()) != 0)
             return errno;
     }
-    to.inode_ = inode_;
-    to.created_ = std::exchange(created_, false);
     return 0;
+}
+
+void CreatedName::release() noexcept {
+    if (std::exchange(created_, false))
+        recordEnd();
 }
 
 UniqueFd CreatedName::open() const {
@@ -153,7 +245,9 @@ UniqueFd CreatedName::open() const {
 int CreatedName::remove() noexcept {
     if (!std::exchange(created_, false))
         return 0;
-    return removeIfSame(directory(), name(), inode_);
+    const int code = removeIfSame(directory(), name(), inode_);
+    recordEnd();
+    return code;
 }
 
 void CreatedDirectories::make(const std::string& directory) {

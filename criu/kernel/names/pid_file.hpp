@@ -4,7 +4,7 @@
 #include <string>
 
 #include "criu/base/ids.hpp"
-#include "criu/kernel/created_name.hpp"
+#include "criu/kernel/names/created_name.hpp"
 
 namespace criu::engine {
 

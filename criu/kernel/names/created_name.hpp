@@ -1,15 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "criu/base/names.hpp"
 #include "criu/base/unique_fd.hpp"
+#include "criu/kernel/names/folder_record.hpp"
 
 /// Functions for names in file systems that criu creates and removes. Paths come from images, and a damaged image may
 /// name a file that criu didn't create. So criu removes a name only if it still refers to the inode that criu created.
+namespace criu {
+class Journal;
+}
+
 namespace criu::kernel {
+
+/// Makes criu record names in a journal, so that `criu rescue` can remove them after a SIGKILL of criu. Applies to
+/// later CreatedName(path) objects of this process and of its later children. `journal`: null ends the recording.
+void recordCreatedNames(Journal* journal) noexcept;
 
 /// Name of a new file: an open directory and the last component of a path. The creating functions throw Error if the
 /// name exists. The destructor removes the created file.
@@ -19,8 +29,11 @@ public:
     /// Opens the directory that contains the last component of `path`, by openDirectory(). If `path` is relative, it
     /// begins at the directory `base`. Throws Error.
     explicit CreatedName(const std::string& path, int base = kCurrentDirectory);
-    /// Makes the object for a path below a directory. The path must contain no symbolic link (openBelow()).
+    /// Makes the object for a path below a directory. The path must contain no symbolic link (openBelow()). Isn't
+    /// recorded, because most of these directories end with the tree.
     static CreatedName below(int directory, const std::string& path);
+    /// Makes the object for another name in the same directory. Is recorded if this object is.
+    [[nodiscard]] CreatedName beside(const std::string& name) const;
     ~CreatedName() { remove(); }
     CreatedName(CreatedName&& other) noexcept;
     CreatedName& operator=(CreatedName&& other) noexcept;
@@ -41,6 +54,10 @@ public:
     UniqueFd createSymbolicLink(const std::string& target);
     /// Makes this name a hard link to an open file; an O_PATH descriptor suffices. Returns 0 or the errno.
     int link(int file) noexcept;
+    /// Records in the journal that the caller is about to create a file of this type (S_IFMT) by a call of its own.
+    void announceFile(mode_t type) const noexcept;
+    /// Records in the journal that the caller is about to make this name a hard link to the open file `file`.
+    void announceLink(int file) const noexcept;
     /// Records that the caller has created the file by a call that returns no descriptor. Requires that no other user
     /// has write permission on the directory.
     void noteCreated() noexcept;
@@ -55,15 +72,20 @@ public:
     /// Removes the file. Returns the result of removeIfSame(), or 0 if no file was created.
     int remove() noexcept;
     /// Keeps the file: the destructor doesn't remove it.
-    void release() noexcept { created_ = false; }
+    void release() noexcept;
 
 private:
     static constexpr int kCurrentDirectory = -100;  // AT_FDCWD
 
     UniqueFd claim(mode_t type, dev_t device);
+    int renameTo(const CreatedName& to) const noexcept;
+    int recordFailure(int result) const noexcept;
+    void recordName(const Inode& inode) const noexcept;
+    void recordEnd() const noexcept;
 
     UniqueFd directory_;
     std::string name_;
+    std::optional<FolderRecord> folder_;  ///< set if criu records this name
     Inode inode_;
     bool created_ = false;
 };

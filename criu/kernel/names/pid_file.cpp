@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/kernel/pid_file.hpp"
+#include "criu/kernel/names/pid_file.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
