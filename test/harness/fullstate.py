@@ -31,6 +31,8 @@ EXPLAINED = {
         "the kernel counts sessions of audit, and gives the next number with each login uid that is set",
     r"fd \d+ it_value":
         "time goes on between dump and restore, and while the program waits for its check",
+    r"thread \d+ (ITIMER_\w+ left|timer \d+)":
+        "time goes on between dump and restore; the suite random compares intervals, and that the rest doesn't grow",
     r"fd \d+ ticks":
         "periodic timers go off between dump and restore; programs of timers check the count",
     r"fd \d+ FIOQSIZE":
