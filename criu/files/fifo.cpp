@@ -112,7 +112,7 @@ public:
         out.pipe_id = numberOf(file.stat);
         out.has_regf_id = 1;
         out.regf_id =
-            dump.addPath(file, file.info.flags & ~static_cast<std::uint32_t>(O_CLOEXEC)).value;
+            dump.addPath(file, file.info.flags & ~static_cast<std::uint32_t>(O_CLOEXEC), dump.owner(file)).value;
         ends_.add(out.pipe_id, file);
         if ((file.info.flags & O_ACCMODE) != O_WRONLY)
             dumped_.add(out.pipe_id, file.copy.get(), dump.images());

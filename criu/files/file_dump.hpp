@@ -66,8 +66,8 @@ public:
     /// before the end of finish(). Needed by fd kinds whose entries must be in a certain order.
     virtual void addLater(const FileEntry& entry) = 0;
     /// Dumps the path of a fifo or terminal as a regular-file entry to which no descriptor refers. Returns the id of
-    /// this entry.
-    virtual FileId addPath(const OpenFd& file, std::uint32_t flags) = 0;
+    /// this entry. `owner`: signal owner that the entry stores; null for a kind whose own entry stores it.
+    virtual FileId addPath(const OpenFd& file, std::uint32_t flags, FownEntry* owner) = 0;
     /// Returns the id of an open file description in flight, to which no descriptor table refers. Dumps the file if it
     /// is new.
     virtual FileId addInFlight(UniqueFd fd) = 0;
