@@ -341,6 +341,15 @@ std::span<const files::SeenFd> FileCollector::descriptorsOf(HostPid pid) const {
     return table != nullptr ? table->descriptors : std::span<const files::SeenFd>();
 }
 
+std::vector<HostPid> FileCollector::users(FileId id) const {
+    std::vector<HostPid> found;
+    for (const Table& table : tables_)
+        if (std::any_of(table.descriptors.begin(), table.descriptors.end(),
+                        [id](const files::SeenFd& seen) { return seen.id == id; }))
+            found.push_back(table.pid);
+    return found;
+}
+
 void FileCollector::add(FileEntry& entry) {
     entries_.push_back(&entry);
 }

@@ -104,6 +104,7 @@ public:
     [[nodiscard]] const files::TreeRoot& treeRoot() const override;
     [[nodiscard]] bool isDumped(HostPid pid) const override { return processes_.contains(pid); }
     [[nodiscard]] std::span<const files::SeenFd> descriptorsOf(HostPid pid) const override;
+    [[nodiscard]] std::vector<HostPid> users(FileId id) const override;
 
 private:
     /// Dumped open file description, with one descriptor that refers to it.
