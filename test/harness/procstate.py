@@ -258,7 +258,9 @@ def _info_line(line, pids):
     value = value.strip()
     if name == "lock":
         words = value.split()
-        # The inode of a deleted file is another one after a restore.
+        # The inode of a deleted file is another one after a restore. A flock belongs to an open file description; the pid
+        # is that of its last caller.
+        words[4] = "any" if words[1] == "FLOCK" else words[4]
         words[5] = words[5].rpartition(":")[0]
         value = " ".join(words[:4] + [pids.text(words[4])] + words[5:])
     if name == "flags":
