@@ -112,13 +112,14 @@ class Drawer:
         elif draw < 0.28:
             step += " files"
             scope.shares_files = inner.shares_files = True
-        elif draw < 0.38 and depth > 0:
+        elif draw < 0.38 and depth > 0 and not scope.is_init:
             step += " parent"
         if not step.startswith("orphan") and "parent" not in step and "files" not in step:
             scope.children.append(number)
         inner.children = []
         inner.threads = inner.leads = inner.is_root = False
-        if "new-pids" in step:
+        inner.is_init = "new-pids" in step
+        if inner.is_init:
             inner.leads = True
         self._process(number, inner, descendants, depth + 1)
         if inner.leads:
@@ -203,6 +204,7 @@ class Scope:
         self.changes = set()  # regions whose pages may be inaccessible
         self.leads = False    # the process leads a session or a group
         self.is_root = False
+        self.is_init = False  # the process is the first one of a pid namespace
         self.pidfds = []      # descriptors that refer to a process
 
     def copy(self):
@@ -388,6 +390,8 @@ def descriptor(d, scope):
     draw = d.random.random()
     if draw < 0.35:
         new = d.name("d")
+        if name in scope.pidfds:
+            scope.pidfds.append(new)
         scope.own(new)
         return [f"dup {new} {name} least={d.random.choice([3, 3, 50, 300, 900])}" + d.flags(cloexec=0.3)]
     if draw < 0.5:
@@ -453,7 +457,10 @@ def mapping_change(d, scope):
         del scope.regions[name]
         return [f"move {name}"]
     advices = [1, 2, 10, 11, 14, 15, 16, 17, 4] + ([18, 19, 12] if private else [])
-    return [f"advise {part} advice={d.random.choice(advices)}"]
+    advice = d.random.choice(advices)
+    if advice == 10:
+        del scope.regions[name]  # MADV_DONTFORK: children don't have these pages
+    return [f"advise {part} advice={advice}"]
 
 
 def signals(d, scope):

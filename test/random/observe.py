@@ -75,6 +75,9 @@ def differences(before, after, ignored=()):
     for pid in before.keys() & after.keys():
         old, new = before[pid], after[pid]
         lines += [f"pid {pid}: {line}" for line in _changed_pages(old.pop("pages", {}), new.pop("pages", {}), _rseq(old))]
+        for name in sorted(name for name in old.keys() | new.keys() if re.search(r" pending", name)):
+            if old.get(name) != new.get(name):
+                lines.append(f"pid {pid}: {name}: was {old.get(name)}, is {new.get(name)}")
         for name in sorted(old.keys() & new.keys()):
             if isinstance(old[name], Timer) and not (isinstance(new[name], Timer) and old[name].may_become(new[name])):
                 lines.append(f"pid {pid}: {name}: was {old[name]}, is {new[name]}")

@@ -27,15 +27,21 @@ namespace random_tree {
 
 namespace {
 
+// Does the same as fork(2), with these flags. The C library keeps the thread id of the caller in memory, so the kernel
+// writes the new one there.
+pid_t fork_with(long flags) {
+    int* tid = nullptr;
+    require(prctl(PR_GET_TID_ADDRESS, &tid), "PR_GET_TID_ADDRESS");
+    return static_cast<pid_t>(syscall(SYS_clone, flags | SIGCHLD | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID, nullptr,
+                                      nullptr, tid, nullptr));
+}
+
 void child(Builder& builder, const Step& step) {
     const std::string& number = step.word(1);
     const long shared = (step.has("files") ? CLONE_FILES : 0) | (step.has("fs") ? CLONE_FS : 0) |
                         (step.has("parent") ? CLONE_PARENT : 0);
-    const pid_t pid = builder.start(std::atoi(number.c_str()), [&] {
-        return shared != 0
-                   ? static_cast<pid_t>(syscall(SYS_clone, shared | SIGCHLD, nullptr, nullptr, nullptr, nullptr))
-                   : fork();
-    });
+    const pid_t pid =
+        builder.start(std::atoi(number.c_str()), [&] { return shared != 0 ? fork_with(shared) : fork(); });
     builder.keep_child(number, pid);
 }
 
