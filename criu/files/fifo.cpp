@@ -111,10 +111,13 @@ public:
         out.id = entry.id;
         out.pipe_id = numberOf(file.stat);
         out.has_regf_id = 1;
-        out.regf_id = dump.addPath(file, file.info.flags & ~static_cast<std::uint32_t>(O_CLOEXEC)).value;
+        out.regf_id =
+            dump.addPath(file, file.info.flags & ~static_cast<std::uint32_t>(O_CLOEXEC), dump.owner(file)).value;
         ends_.add(out.pipe_id, file);
         if ((file.info.flags & O_ACCMODE) != O_WRONLY)
             dumped_.add(out.pipe_id, file.copy.get(), dump.images());
+        else if (ends_.lacksReader(out.pipe_id))
+            dumped_.addUnread(out.pipe_id, file.copy.get(), dump.images());
         entries_.push_back(&out);
     }
 

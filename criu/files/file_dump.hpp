@@ -66,19 +66,25 @@ public:
     /// before the end of finish(). Needed by fd kinds whose entries must be in a certain order.
     virtual void addLater(const FileEntry& entry) = 0;
     /// Dumps the path of a fifo or terminal as a regular-file entry to which no descriptor refers. Returns the id of
-    /// this entry.
-    virtual FileId addPath(const OpenFd& file, std::uint32_t flags) = 0;
+    /// this entry. `owner`: signal owner that the entry stores; null for a kind whose own entry stores it.
+    virtual FileId addPath(const OpenFd& file, std::uint32_t flags, FownEntry* owner) = 0;
     /// Returns the id of an open file description in flight, to which no descriptor table refers. Dumps the file if it
     /// is new.
     virtual FileId addInFlight(UniqueFd fd) = 0;
     /// Returns the signal owner of an open file description (F_GETOWN_EX, F_GETSIG, F_GETOWNER_UIDS) as an image
     /// message with ids and pids of the tree (fown.cpp). Throws Error if the process doesn't see the owner.
     FownEntry* owner(const OpenFd& file);
+    /// Throws Error if a process with a descriptor of the file doesn't see the first such process. A late file needs
+    /// this (RestoredFile::late()): at a restore, the other processes fetch the file from the first one.
+    void requireFetchable(FileId id, const std::string& shown) const;
     /// Returns the first descriptor of each open file description of an inode. The result is complete in
     /// FileKindDump::finish().
     [[nodiscard]] virtual std::vector<SeenFd> seen(dev_t device, ino_t inode) const = 0;
     /// Returns all descriptors of a process in ascending order. The descriptor table must have been dumped.
     [[nodiscard]] virtual std::span<const SeenFd> descriptorsOf(HostPid pid) const = 0;
+    /// Returns the processes that have a descriptor of the file, in the order of the images. If processes share a
+    /// descriptor table, only the first one is in the result. The result is complete in FileKindDump::finish().
+    [[nodiscard]] virtual std::vector<HostPid> users(FileId id) const = 0;
     /// Returns the map from host pids, pgids and sids to tree pids.
     [[nodiscard]] virtual const model::TreePids& pids() const = 0;
     /// Returns true if the process belongs to the tree.

@@ -65,6 +65,14 @@ FownEntry* FileDump::owner(const OpenFd& file) {
     return owner;
 }
 
+void FileDump::requireFetchable(FileId id, const std::string& shown) const {
+    const std::vector<HostPid> holders = users(id);
+    for (const HostPid holder : holders)
+        if (!pids().sees(holder, pids().inside(holders.front())))
+            fail("{} is also open in process {}, whose pid namespace doesn't see process {}: this can't be dumped yet",
+                 shown, holder, holders.front());
+}
+
 void restoreSignal(int fd, const FownEntry& owner) {
     if (owner.signum != 0)
         sys(::fcntl(fd, F_SETSIG, owner.signum), "set signal {} of a file", owner.signum);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "criu/base/error.hpp"
@@ -201,14 +202,18 @@ UniqueFd openPathOf(const RegFileEntry& entry, const std::string& path, int how,
     UniqueFd file;
     if (opening.users.empty())
         file = openAsCaller(entry, path, how, opening);
+    std::optional<Inode> opened;
     for (const kernel::FileRights& rights : opening.users) {
+        // Keeps one descriptor at a time, because each open(2) of /dev/ptmx creates a pseudoterminal with a new number.
+        file.reset();
         const kernel::FileRightsScope taken(rights);
-        UniqueFd next = openAsCaller(entry, path, how, opening);
-        if (file && next && Inode::of(statOf(file.get(), path)) != Inode::of(statOf(next.get(), path)))
-            fail("{} was exchanged while it was opened", path);
-        file = std::move(next);
+        file = openAsCaller(entry, path, how, opening);
         if (!file)
             break;
+        const Inode inode = Inode::of(statOf(file.get(), path));
+        if (opened && *opened != inode)
+            fail("{} was exchanged while it was opened", path);
+        opened = inode;
     }
     if (!file)
         file = openWithMore(entry, path, how, opening);

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "criu/base/error.hpp"
+#include "criu/base/refusals.hpp"
 #include "criu/files/file_dump.hpp"
 #include "criu/files/file_kind_dump.hpp"
 #include "criu/files/file_kind_restore.hpp"
@@ -101,12 +102,37 @@ public:
         out.flags = file.statusFlags() & ~static_cast<std::uint32_t>(O_RDWR);
         out.nspid = info.pid == kReaped ? kReaped : dump.pids().inside(HostPid(info.pid)).value;
         out.fown = dump.owner(file);
-        if (info.pid != kReaped && !dump.pids().sees(file.pid, TreePid(out.nspid)))
+        if (info.pid != kReaped)
+            living_.push_back({FileId{entry.id}, TreePid(out.nspid), file.describe()});
+    }
+
+    void finish(FileDump& dump) override {
+        for (const Living& pidfd : living_)
+            dump.refusals().attempt([&] { requireVisible(pidfd, dump); });
+    }
+
+private:
+    /// Pidfd of a living process.
+    struct Living {
+        FileId id;
+        TreePid process;
+        std::string shown;
+    };
+
+    /// At a restore, the first user opens the pidfd when all processes exist.
+    static void requireVisible(const Living& pidfd, FileDump& dump) {
+        const std::vector<HostPid> users = dump.users(pidfd.id);
+        if (users.empty())
+            return;
+        if (!dump.pids().sees(users.front(), pidfd.process))
             fail(
                 "{} refers to process {}, which isn't in the pid namespace of the process that has the descriptor; "
                 "this can't be dumped yet",
-                file.describe(), info.pid);
+                pidfd.shown, pidfd.process);
+        dump.requireFetchable(pidfd.id, pidfd.shown);
     }
+
+    std::vector<Living> living_;
 };
 
 class PidFdKindRestore final : public FileKindRestore {

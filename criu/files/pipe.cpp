@@ -122,6 +122,8 @@ public:
         ends_.add(out.pipe_id, file);
         if ((out.flags & O_ACCMODE) != O_WRONLY)
             dumped_.add(out.pipe_id, file.copy.get(), dump.images());
+        else if (ends_.lacksReader(out.pipe_id))
+            dumped_.addUnread(out.pipe_id, file.copy.get(), dump.images());
         entries_.push_back(&out);
     }
 

@@ -53,6 +53,15 @@ void PipeContentsDump::add(std::uint32_t pipeId, int readEnd, const ImageDir& im
     writer_->payload(content);
 }
 
+void PipeContentsDump::addUnread(std::uint32_t pipeId, int writeEnd, const ImageDir& images) {
+    if (seen_.contains(pipeId))
+        return;
+    const std::string path = fmt::format("/proc/self/fd/{}", writeEnd);
+    const UniqueFd readEnd(
+        sys(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC), "open pipe {}, which has no reader", pipeId));
+    add(pipeId, readEnd.get(), images);
+}
+
 std::vector<std::byte> PipeContentsDump::peek(int readEnd, std::size_t waiting, std::size_t capacity,
                                               std::vector<std::uint32_t>& packets, bool& lastIsPacket) {
     // tee(2) needs a second pipe with as many slots, because even a few bytes may use all slots of a pipe. This second

@@ -22,6 +22,8 @@ public:
     /// Writes the capacity and content of a pipe. Later calls for the same pipe do nothing. `readEnd`: descriptor of
     /// its read end.
     void add(std::uint32_t pipeId, int readEnd, const ImageDir& images);
+    /// Does the same for a pipe without a reader. Opens a read end by /proc for this time; `writeEnd` is any write end.
+    void addUnread(std::uint32_t pipeId, int writeEnd, const ImageDir& images);
 
     void finish(const ImageDir& images);
 

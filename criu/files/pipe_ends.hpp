@@ -24,6 +24,13 @@ public:
     /// tree's first descriptor of the pipe, for messages. Call it when all open file descriptions are stored.
     [[nodiscard]] std::vector<std::pair<std::uint32_t, std::string>> outside() const;
 
+    /// Returns true if no process has a read end, as far as the stored descriptions show. Data that wait in such a pipe
+    /// can be read by a descriptor that criu opens by /proc.
+    [[nodiscard]] bool lacksReader(std::uint32_t pipe) const {
+        const Pipe& known = pipes_.at(pipe);
+        return !known.reads && !known.connected;
+    }
+
     /// Returns true if the tree has the pipe open for writing.
     [[nodiscard]] bool isWritten(std::uint32_t pipe) const { return pipes_.at(pipe).writes; }
 

@@ -15,6 +15,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/journal.hpp"
 #include "criu/base/loss.hpp"
+#include "criu/base/refusals.hpp"
 #include "criu/files/build_id.hpp"
 #include "criu/files/file_dump.hpp"
 #include "criu/files/file_kind_dump.hpp"
@@ -160,12 +161,16 @@ public:
         }
         paths_.fill(file, out.flags, false, out, dump);
         warnOfLosses(file, out, dump.log());
+        if (processOfPath(pathOf(out)))
+            ofProcesses_.emplace_back(FileId{entry.id}, file.describe());
         if ((out.flags & O_NOFOLLOW) != 0 || (out.flags & O_TMPFILE) == O_TMPFILE)
             flagsLost_.push_back(file.describe());
     }
 
     /// Warns once of all files, because some programs open many files with O_NOFOLLOW.
     void finish(FileDump& dump) override {
+        for (const auto& [id, shown] : ofProcesses_)
+            dump.refusals().attempt([&, id = id, &shown = shown] { dump.requireFetchable(id, shown); });
         if (flagsLost_.empty())
             return;
         const std::string more = flagsLost_.size() == 1 ? "" : fmt::format(" and {} more files", flagsLost_.size() - 1);
@@ -214,6 +219,7 @@ private:
     }
 
     PathDump& paths_;
+    std::vector<std::pair<FileId, std::string>> ofProcesses_;  ///< files in a process' directory of /proc
     std::vector<std::string> flagsLost_;  ///< files whose flags criu can't set, because it reopens them by /proc
 };
 

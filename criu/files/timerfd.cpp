@@ -72,9 +72,10 @@ public:
         // CRIU don't contain the elapsed part of the interval, so criu starts a new interval.
         if (isZero(setting.it_value) && entry_.ticks != 0)
             setting.it_value = setting.it_interval;
-        if (!isZero(setting.it_value)) {
-            const auto flags = static_cast<int>(entry_.settime_flags);
-            if ((flags & TFD_TIMER_ABSTIME) != 0)
+        // The kernel also shows flags and interval of the last call for a timer that isn't armed.
+        const auto flags = static_cast<int>(entry_.settime_flags);
+        if (!isZero(setting.it_value) || !isZero(setting.it_interval) || flags != 0) {
+            if ((flags & TFD_TIMER_ABSTIME) != 0 && !isZero(setting.it_value))
                 setting.it_value = after(clock(), setting.it_value);
             sys(::timerfd_settime(fd, flags, &setting, nullptr), "arm timerfd of clock {} with flags {:#x}", clock(),
                 flags);

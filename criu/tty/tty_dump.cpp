@@ -118,7 +118,7 @@ void TtyDump::add(const files::OpenFd& file, Role role, FileEntry& entry, files:
     terminal.files.push_back(&out);
     if (!terminal.external) {
         out.has_regf_id = 1;
-        out.regf_id = dump.addPath(file, out.flags).value;
+        out.regf_id = dump.addPath(file, out.flags, nullptr).value;
     }
 }
 

@@ -31,6 +31,10 @@ EXPLAINED = {
         "the kernel counts sessions of audit, and gives the next number with each login uid that is set",
     r"fd \d+ it_value":
         "time goes on between dump and restore, and while the program waits for its check",
+    r"thread \d+ (ITIMER_\w+ left|timer \d+)":
+        "time goes on between dump and restore; the suite random compares intervals, and that the rest doesn't grow",
+    r"thread \d+ pending.*":
+        "the suite random compares siginfo of pending signals; programs of signals check theirs",
     r"fd \d+ ticks":
         "periodic timers go off between dump and restore; programs of timers check the count",
     r"fd \d+ FIOQSIZE":

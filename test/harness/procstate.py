@@ -256,8 +256,12 @@ def _descriptors(pid, names, pids):
 def _info_line(line, pids):
     name, _, value = line.partition(":")
     value = value.strip()
-    if name == "lock" and pids.own:
+    if name == "lock":
         words = value.split()
+        # The inode of a deleted file is another one after a restore. A flock belongs to an open file description; the pid
+        # is that of its last caller.
+        words[4] = "any" if words[1] == "FLOCK" else words[4]
+        words[5] = words[5].rpartition(":")[0]
         value = " ".join(words[:4] + [pids.text(words[4])] + words[5:])
     if name == "flags":
         value = f"{int(value, 8) & ~OPENING_FLAGS:o}"

@@ -8,11 +8,13 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -91,8 +93,11 @@ const std::vector<Question>& processQuestions() {
             {"brk", SYS_brk, {0}, 0},
             {"local descriptor table", SYS_modify_ldt, {0, kBuffer, kRoom}, 0},
             {"ITIMER_REAL", SYS_getitimer, {0, kBuffer}, 16},
+            {"ITIMER_REAL left", SYS_getitimer, {0, kBuffer}, 32},
             {"ITIMER_VIRTUAL", SYS_getitimer, {1, kBuffer}, 16},
+            {"ITIMER_VIRTUAL left", SYS_getitimer, {1, kBuffer}, 32},
             {"ITIMER_PROF", SYS_getitimer, {2, kBuffer}, 16},
+            {"ITIMER_PROF left", SYS_getitimer, {2, kBuffer}, 32},
         };
         static std::string names[65];
         for (std::uint64_t signal = 1; signal <= 64; ++signal) {
@@ -128,6 +133,31 @@ void ask(compel::RemoteSyscalls& calls, const compel::RemoteBuffer& buffer, cons
     }
 }
 
+// Prints the siginfo of pending signals, in the order of the queue.
+void showPending(const compel::Tracee& tracee, compel::SignalQueue queue, const char* name) {
+    int number = 0;
+    for (const siginfo_t& info : tracee.pendingSignals(queue)) {
+        std::printf("%d %s %d = signal %d code %d error %d value %llx %llx\n", tracee.tid(), name, number++,
+                    info.si_signo, info.si_code, info.si_errno, static_cast<unsigned long long>(info.si_pid),
+                    static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(info.si_value.sival_ptr)));
+    }
+}
+
+// Prints the remaining time and the interval of each POSIX timer.
+void showTimers(compel::RemoteSyscalls& calls, const compel::RemoteBuffer& buffer, const compel::RemoteMemory& memory) {
+    std::ifstream file("/proc/" + std::to_string(calls.tracee().tid()) + "/timers");
+    for (std::string line; std::getline(file, line);) {
+        if (!line.starts_with("ID: "))
+            continue;
+        const std::string name = "timer " + line.substr(4);
+        ask(calls, buffer, memory,
+            {name.c_str(),
+             SYS_timer_gettime,
+             {std::strtoull(line.c_str() + 4, nullptr, 10), kBuffer},
+             sizeof(itimerspec)});
+    }
+}
+
 void look(compel::FrozenProcess& process) {
     const auto instruction = process.syscallInstruction();
     for (compel::FrozenThread& thread : process.threads()) {
@@ -140,15 +170,20 @@ void look(compel::FrozenProcess& process) {
         if (const auto rseq = tracee.rseq())
             std::printf("%d rseq = %llx %u %x\n", tracee.tid(), static_cast<unsigned long long>(rseq->address),
                         rseq->size, rseq->signature);
+        showPending(tracee, compel::SignalQueue::Thread, "pending");
+        if (tracee.tid() == process.pid())
+            showPending(tracee, compel::SignalQueue::Process, "pending for the process");
         if (tracee.userDispatch())
             continue;  // the dispatch would also catch calls that are made here
         compel::RemoteSyscalls calls(thread.tracee, instruction);
         const compel::RemoteBuffer buffer(calls, kRoom);
         for (const Question& question : threadQuestions())
             ask(calls, buffer, process.memory(), question);
-        if (tracee.tid() == process.pid())
+        if (tracee.tid() == process.pid()) {
             for (const Question& question : processQuestions())
                 ask(calls, buffer, process.memory(), question);
+            showTimers(calls, buffer, process.memory());
+        }
     }
 }
 

@@ -281,17 +281,19 @@ FileId FileCollector::addLink(const FrozenTask& task, const std::string& link, U
     file.copy = std::move(target);
     sys(::fstat(file.copy.get(), &file.stat), "stat {}", file.describe());
     file.served = guardedFiles_.devices.contains(file.stat.st_dev);
-    return addPathEntry(file, flags, wantBuildId);
+    return addPathEntry(file, flags, wantBuildId, nullptr);
 }
 
-FileId FileCollector::addPath(const files::OpenFd& file, std::uint32_t flags) {
-    return addPathEntry(file, flags, false);
+FileId FileCollector::addPath(const files::OpenFd& file, std::uint32_t flags, FownEntry* owner) {
+    return addPathEntry(file, flags, false, owner);
 }
 
-FileId FileCollector::addPathEntry(const files::OpenFd& file, std::uint32_t flags, bool wantBuildId) {
+FileId FileCollector::addPathEntry(const files::OpenFd& file, std::uint32_t flags, bool wantBuildId, FownEntry* owner) {
     const int mount = treeRoot().isOwn() ? kernel::mountIdOf(file.copy.get()).value_or(-1) : -1;
     PathKey key{file.stat.st_dev, file.stat.st_ino, file.link, flags, mount};
-    if (const auto found = knownPaths_.find(key); found != knownPaths_.end())
+    // Open file descriptions with a signal owner have entries of their own, because the owners may differ.
+    const bool owned = owner != nullptr && owner->pid != 0;
+    if (const auto found = knownPaths_.find(key); !owned && found != knownPaths_.end())
         return found->second;
     auto& entry = *arena_.make<FileEntry>();
     auto& out = *arena_.make<RegFileEntry>();
@@ -300,11 +302,12 @@ FileId FileCollector::addPathEntry(const files::OpenFd& file, std::uint32_t flag
     entry.id = id.value;
     entry.reg = &out;
     out.id = id.value;
-    out.fown = arena_.make<FownEntry>();
+    out.fown = owned ? owner : arena_.make<FownEntry>();
     impl_->kinds.fillPath(file, flags, wantBuildId, out, *this);
     out.pos = 0;
     add(entry);
-    knownPaths_.emplace(std::move(key), id);
+    if (!owned)
+        knownPaths_.emplace(std::move(key), id);
     return id;
 }
 
@@ -336,6 +339,15 @@ bool FileCollector::has(FdTypes type, HostPid pid) const {
 std::span<const files::SeenFd> FileCollector::descriptorsOf(HostPid pid) const {
     const Table* const table = tableOf(pid);
     return table != nullptr ? table->descriptors : std::span<const files::SeenFd>();
+}
+
+std::vector<HostPid> FileCollector::users(FileId id) const {
+    std::vector<HostPid> found;
+    for (const Table& table : tables_)
+        if (std::any_of(table.descriptors.begin(), table.descriptors.end(),
+                        [id](const files::SeenFd& seen) { return seen.id == id; }))
+            found.push_back(table.pid);
+    return found;
 }
 
 void FileCollector::add(FileEntry& entry) {

@@ -93,7 +93,7 @@ public:
     FileId nextId() override { return FileId{++lastId_}; }
     void add(FileEntry& entry) override;
     void addLater(const FileEntry& entry) override { addedLater_.insert(&entry); }
-    FileId addPath(const files::OpenFd& file, std::uint32_t flags) override;
+    FileId addPath(const files::OpenFd& file, std::uint32_t flags, FownEntry* owner) override;
     FileId addInFlight(UniqueFd fd) override;
     [[nodiscard]] std::vector<files::SeenFd> seen(dev_t device, ino_t inode) const override;
     [[nodiscard]] const model::IdMap& ids() const override;
@@ -104,6 +104,7 @@ public:
     [[nodiscard]] const files::TreeRoot& treeRoot() const override;
     [[nodiscard]] bool isDumped(HostPid pid) const override { return processes_.contains(pid); }
     [[nodiscard]] std::span<const files::SeenFd> descriptorsOf(HostPid pid) const override;
+    [[nodiscard]] std::vector<HostPid> users(FileId id) const override;
 
 private:
     /// Dumped open file description, with one descriptor that refers to it.
@@ -137,7 +138,7 @@ private:
     const Known& identify(const files::OpenFd& file);
     const Known* dumpDescriptor(const files::OpenFd& file);
     void refuseLocks(const files::OpenFd& file) const;
-    FileId addPathEntry(const files::OpenFd& file, std::uint32_t flags, bool wantBuildId);
+    FileId addPathEntry(const files::OpenFd& file, std::uint32_t flags, bool wantBuildId, FownEntry* owner);
 
     const model::Options& options_;
     Log& log_;
