@@ -27,6 +27,7 @@ help:
 	@echo "make bundle                 build a folder, an archive and an OCI image that run on any host, into $(BUILD)/bundle (scripts/packages-bundle)"
 	@echo "make bench CRIU_B=PATH      time this criu beside another one, A B A B; times go to $(BUILD)/bench.json, too"
 	@echo "make torture MINUTES=N      kill all of criu at random moments of dumps, and check the trees; SEED=N repeats a run"
+	@echo "make torture CALLS=1        let single system calls of criu fail instead"
 	@echo "make plots                  draw the figures of Documentation/figures; RESULTS=$(BUILD)/bench.json: those times only"
 	@echo "make fuzz SECONDS=N         run each fuzz target for N seconds ($(SECONDS))"
 	@echo "make asan                   run unit tests built with AddressSanitizer and UBSan"
@@ -82,7 +83,7 @@ bench:
 torture:
 	@cmake -S . -B $(BUILD) -G Ninja -DCRIU_TESTS=ON >/dev/null
 	@cmake --build $(BUILD) -j$(JOBS)
-	@scripts/torture --build $(BUILD) --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
+	@scripts/torture --build $(BUILD) --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED)) $(if $(CALLS),--calls)
 
 plots:
 	@scripts/figures $(if $(RESULTS),--results $(RESULTS))

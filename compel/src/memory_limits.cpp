@@ -54,7 +54,12 @@ std::uint64_t countMappings(pid_t pid) {
 }  // namespace
 
 std::string limitOfMemory(pid_t tid, std::uint64_t size, bool isData, int code) {
-    const auto status = readThreadStatus(tid);
+    std::optional<ThreadStatus> status;
+    try {
+        status = readThreadStatus(tid);
+    } catch (const Error&) {
+        // Ignored: the caller reports another error, and this text is only a hint.
+    }
     if (!status)
         return {};
     const pid_t pid = status->process;

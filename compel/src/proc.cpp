@@ -94,7 +94,10 @@ std::optional<std::string> readWholeFile(const std::string& path) {
 }
 
 std::optional<ThreadStatus> readThreadStatus(pid_t tid) {
-    const auto text = readWholeFile(join("/proc/", tid, "/status"));
+    const auto path = join("/proc/", tid, "/status");
+    const auto text = readWholeFile(path);
+    if (!text && errno != ENOENT && errno != ESRCH)
+        failErrno("read ", path);
     if (!text)
         return std::nullopt;
     const auto state = statusField(*text, "State");
@@ -145,7 +148,10 @@ bool isKernelWorker(pid_t tid) {
         return false;
     constexpr unsigned ioWorker = 0x10;  // PF_IO_WORKER, since 6.4 PF_USER_WORKER
     constexpr unsigned userWorker = 0x4000;
-    return (threadFlags(tid).value_or(0) & (ioWorker | userWorker)) != 0;
+    const auto flags = threadFlags(tid);
+    if (!flags && errno != ENOENT && errno != ESRCH)
+        failErrno("read the state of thread ", tid);
+    return (flags.value_or(0) & (ioWorker | userWorker)) != 0;
 }
 
 bool isEnding(pid_t tid) {

@@ -32,9 +32,11 @@ struct ThreadStatus {
     std::uint64_t ignored = 0;
     std::uint64_t caught = 0;
 };
+/// Reads the values of a thread. Returns nullopt if the thread doesn't exist. Throws Error.
 std::optional<ThreadStatus> readThreadStatus(pid_t tid);
 
-/// Returns true for a kernel worker thread of a process (PF_USER_WORKER), which io_uring or vhost has created.
+/// Returns true for a kernel worker thread of a process (PF_USER_WORKER), which io_uring or vhost has created. Throws
+/// Error.
 bool isKernelWorker(pid_t tid);
 
 /// Returns true if a thread is ending (PF_EXITING), has ended or doesn't exist. Such a thread executes no code of the
@@ -59,7 +61,7 @@ struct MemoryRange {
 /// Calls `visit` for each mapping in the order of addresses, until `visit` returns false.
 void visitMappings(pid_t pid, const std::function<bool(const MemoryRange&)>& visit);
 
-/// Returns the content of a file in /proc; nullopt if criu can't read the file.
+/// Returns the content of a file in /proc; nullopt if criu can't read the file, with the reason in errno.
 std::optional<std::string> readWholeFile(const std::string& path);
 
 }  // namespace compel

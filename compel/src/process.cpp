@@ -109,6 +109,7 @@ FrozenProcess& FrozenProcess::operator=(FrozenProcess&& other) noexcept {
         libraries_ = std::move(other.libraries_);
         memory_ = std::move(other.memory_);
         threads_ = std::move(other.threads_);
+        killSent_ = other.killSent_;
         workers_ = other.workers_;
         syscallInstruction_ = other.syscallInstruction_;
         anonymousInodes_ = std::move(other.anonymousInodes_);
@@ -291,8 +292,9 @@ void FrozenProcess::detach() {
 }
 
 std::vector<Tracee*> FrozenProcess::sendKill() {
-    if (::kill(pid_, SIGKILL) < 0 && errno != ESRCH)
+    if (!killSent_ && ::kill(pid_, SIGKILL) < 0 && errno != ESRCH)
         failErrno("kill process ", pid_);
+    killSent_ = true;
     if (leader().stoppedAtEnd())
         leader().cont();
     std::vector<Tracee*> left;
@@ -355,6 +357,7 @@ void FrozenProcess::dieWithTracer() {
 
 void FrozenProcess::killAtExit() {
     dieWithTracer();
+    killSent_ = true;
     disown();
 }
 

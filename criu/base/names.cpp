@@ -259,6 +259,14 @@ UniqueFd createReplacing(int directory, const std::string& name, int access, mod
     return file;
 }
 
+bool leadsToFile(const std::string& path) {
+    if (::access(path.c_str(), F_OK) == 0)
+        return true;
+    if (errno != ENOENT && errno != ENOTDIR && errno != ESRCH)
+        failErrno("look at {}", path);
+    return false;
+}
+
 bool isWritableByOthers(const struct stat& directory) noexcept {
     return (directory.st_mode & (S_IWGRP | S_IWOTH)) != 0 || (directory.st_uid != 0 && directory.st_uid != ::geteuid());
 }

@@ -96,6 +96,10 @@ UniqueFd createReplacing(int directory, const std::string& name, int access, mod
 /// other users may write.
 UniqueFd createLog(const std::string& path);
 
+/// Returns true if a path leads to a file, and false if a component of the path doesn't exist. Throws Error for other
+/// errors, because they don't tell.
+[[nodiscard]] bool leadsToFile(const std::string& path);
+
 /// Returns true if users other than root and the effective user can create, remove and rename files in a directory.
 [[nodiscard]] bool isWritableByOthers(const struct stat& directory) noexcept;
 

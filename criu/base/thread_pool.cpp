@@ -20,6 +20,14 @@ unsigned availableCores() noexcept {
     return count > 0 ? static_cast<unsigned>(count) : 1U;
 }
 
+std::thread startThread(std::function<void()> work) {
+    try {
+        return std::thread(std::move(work));
+    } catch (const std::system_error& error) {
+        failWith(error.code().value(), "create a thread");
+    }
+}
+
 ThreadPool::ThreadPool(unsigned threads) {
     const SignalsBlocked blocked;
     workers_.reserve(threads);

@@ -15,6 +15,9 @@ namespace criu {
 /// Returns the number of cores on which this process may run (sched_getaffinity(2)); at least 1.
 unsigned availableCores() noexcept;
 
+/// Starts a thread that executes `work`. Throws Error, because the exception of std::thread doesn't say what failed.
+[[nodiscard]] std::thread startThread(std::function<void()> work);
+
 /// Pool of threads that run jobs in the order of submit(). After the first exception, the pool discards all jobs that
 /// haven't started, and wait() throws the exception. If no thread can be created, submit() runs the job itself.
 /// The destructor discards jobs that haven't started, and joins all threads, so that a later fork(2) is safe.

@@ -8,6 +8,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/signals_blocked.hpp"
+#include "criu/base/thread_pool.hpp"
 
 namespace criu::device {
 namespace {
@@ -66,7 +67,7 @@ void ContentChannel::send(const ContentRequest& request) const {
 
 void ContentChannel::start() {
     const SignalsBlocked blocked;
-    thread_ = std::thread([this] { serve(); });
+    thread_ = startThread([this] { serve(); });
 }
 
 void ContentChannel::serve() {

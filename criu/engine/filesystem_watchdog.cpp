@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "criu/base/error.hpp"
+#include "criu/base/thread_pool.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 
 namespace criu::engine {
@@ -82,7 +83,7 @@ FilesystemWatchdog::FilesystemWatchdog(std::chrono::seconds patience, StopReques
       undo_(std::move(undo)),
       end_(sys(::eventfd(0, EFD_CLOEXEC), "make an event descriptor")) {
     shareDescriptors();
-    thread_ = std::thread([this] { run(); });
+    thread_ = startThread([this] { run(); });
 }
 
 FilesystemWatchdog::~FilesystemWatchdog() {

@@ -13,7 +13,9 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "criu/base/error.hpp"
 #include "criu/base/journal.hpp"
@@ -41,6 +43,8 @@ constexpr std::int32_t kReport = -1;
 constexpr std::int32_t kAbandoned = -2;
 /// Type of a message to the guardian: the work succeeded, and the guardian must end before the working process.
 constexpr std::int32_t kDone = -3;
+/// Type of a message to the guardian: the working process ends by itself, and has reverted its changes after a failure.
+constexpr std::int32_t kEnds = -4;
 
 struct GuardReport {
     std::int32_t request = kReport;
@@ -97,8 +101,11 @@ public:
             pollfd events[] = {{process_.fd(), POLLIN, 0},
                                {stopPassedOn_ ? -1 : run_.stop.fd(), POLLIN, 0},
                                {channel_.get(), POLLIN, 0}};
-            if (::poll(events, std::size(events), abandoned_ ? kAbandonedPause : -1) < 0 && errno != EINTR)
-                failErrno("wait for process {}", worker_);
+            if (::poll(events, std::size(events), abandoned_ ? kAbandonedPause : -1) < 0) {
+                // EINTR or ENOMEM: looks again, because the guardian must not end before the working process.
+                constexpr std::chrono::milliseconds kPause{10};
+                std::this_thread::sleep_for(kPause);
+            }
             // Queries the stop request itself instead of its descriptor: a listener that waited for the descriptor may
             // have consumed the signal.
             if (!stopPassedOn_ && run_.stop.requested())
@@ -112,7 +119,8 @@ public:
             if (done_)
                 return 0;
             int status = 0;
-            if (events[0].revents != 0 && ::waitpid(worker_, &status, 0) == worker_) {
+            const bool heardAll = (events[2].revents & POLLIN) == 0 || !channel_;
+            if (heardAll && events[0].revents != 0 && ::waitpid(worker_, &status, 0) == worker_) {
                 run_.stop.stayBlocked();
                 return exitCode(status);
             }
@@ -151,12 +159,16 @@ private:
     int exitCode(int status) {
         if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && !abandoned_)
             return 0;
+        const bool broke = WIFSIGNALED(status) || (!ends_ && !lost_);
         if (WIFSIGNALED(status))
             run_.log.error("the process of criu that dumped was killed by signal {}", WTERMSIG(status));
-        if (WIFSIGNALED(status) || abandoned_)
+        if (WIFEXITED(status) && broke && !abandoned_)
+            run_.log.error("the process of criu that dumped was ended by a library, with status {}",
+                           WEXITSTATUS(status));
+        if (broke || abandoned_)
             revertJournal(run_.log);
         rescueDevices(run_, copyOf(run_.imagesDir));
-        if (networkLocked_ && (abandoned_ || WIFSIGNALED(status)))
+        if (networkLocked_ && (abandoned_ || broke))
             (void)answerTo(run_.listeners, Stage::NetworkUnlock);
         return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     }
@@ -171,6 +183,9 @@ private:
             return;
         }
         if (size != sizeof(request)) {
+            lost_ = size < 0 && errno != ECONNRESET;
+            if (lost_)
+                run_.log.error("receive a message of the process that does the work: {}", std::strerror(errno));
             channel_.reset();
             return;
         }
@@ -182,6 +197,10 @@ private:
             done_ = true;
             return;
         }
+        if (request == kEnds) {
+            ends_ = true;
+            return;
+        }
         const auto stage = static_cast<Stage>(request);
         std::vector<std::string> externals;
         const Answer answer = answerTo(run_.listeners, stage, stage == Stage::QueryExtFiles ? &externals : nullptr);
@@ -190,8 +209,12 @@ private:
         bool heard = ::send(channel_.get(), &answer, sizeof(answer), MSG_NOSIGNAL) >= 0;
         for (const std::string& name : externals)
             heard = heard && ::send(channel_.get(), name.data(), name.size(), MSG_NOSIGNAL) >= 0;
-        if (!heard)
-            channel_.reset();  // the working process has ended
+        if (!heard) {
+            lost_ = errno != EPIPE && errno != ECONNRESET;
+            if (lost_)
+                run_.log.error("reply to the process that does the work: {}", std::strerror(errno));
+            channel_.reset();  // the working process has ended, or takes the end of the channel as a failure
+        }
     }
 
     pid_t worker_;
@@ -201,6 +224,8 @@ private:
     bool stopPassedOn_ = false;
     bool abandoned_ = false;
     bool done_ = false;
+    bool ends_ = false;
+    bool lost_ = false;           ///< true if the guardian can't hear the working process any more
     bool networkLocked_ = false;  ///< true if listeners have locked the network and not unlocked it
 };
 
@@ -283,6 +308,10 @@ void Guardian::abandon() noexcept {
     ::send(channel_.get(), &kAbandoned, sizeof(kAbandoned), MSG_NOSIGNAL);
 }
 
+void Guardian::noteEnd() noexcept {
+    ::send(channel_.get(), &kEnds, sizeof(kEnds), MSG_NOSIGNAL);
+}
+
 void Guardian::awaitGuardianEnd() noexcept {
     if (!outlives_)
         return;
@@ -299,7 +328,12 @@ int runGuarded(Run& run, const GuardedRoot& root, const std::function<int(Guardi
     const kernel::PidFd guardian(::getpid());
     if (!run.options.dryRun)
         beginJournal(HostPid(root.process.pid()), run.log);
-    const pid_t worker = sys(::fork(), "create the process that does the work");
+    const pid_t worker = ::fork();
+    if (worker < 0) {
+        const int code = errno;
+        endJournal(run.log);
+        failWith(code, "create the process that does the work");
+    }
     if (worker == 0) {
         becomeProcessGroupLeader();
         stopWithGuardian(guardian);
@@ -318,10 +352,20 @@ int runGuarded(Run& run, const GuardedRoot& root, const std::function<int(Guardi
         endJournal(run.log);
         if (status == 0)
             link.awaitGuardianEnd();
+        link.noteEnd();
         ::_exit(status);
     }
     workersEnd.reset();
-    const int status = GuardedWatch(worker, std::move(guardiansEnd), run).run();
+    int status = 0;
+    try {
+        status = GuardedWatch(worker, std::move(guardiansEnd), run).run();
+    } catch (...) {
+        // Waits until the working process has reverted its changes.
+        ::kill(worker, SIGTERM);
+        while (::waitpid(worker, nullptr, 0) < 0 && errno == EINTR) {
+        }
+        throw;
+    }
     run.log.journal().close();  // a service may run other commands with this log
     return status;
 }

@@ -56,6 +56,9 @@ public:
     /// After outlive(), waits until the guardian has ended, for at most half a minute. Call it after work that
     /// succeeded.
     void awaitGuardianEnd() noexcept;
+    /// Reports to the guardian that the working process ends by itself. Without this report, the guardian takes the
+    /// exit status of a failure for one of a library that ended the process, and reverts changes.
+    void noteEnd() noexcept;
 
 private:
     int ask(model::Stage stage);

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "criu/base/signals_blocked.hpp"
+#include "criu/base/thread_pool.hpp"
 
 namespace criu::engine {
 namespace {
@@ -60,7 +61,7 @@ void Progress::startThread() {
         return;
     // Blocks signals in the new thread, so that the kernel delivers them to the thread that executes the command.
     const SignalsBlocked blocked;
-    thread_ = std::thread([this] {
+    thread_ = criu::startThread([this] {
         std::unique_lock lock(mutex_);
         while (!ending_.wait_for(lock, kInterval, [this] { return ends_; }))
             tick();

@@ -37,7 +37,7 @@ bool isFree(std::uint64_t at, std::size_t size) {
     void* const got = ::mmap(reinterpret_cast<void*>(at), size, PROT_NONE, kFlags, -1, 0);
     if (got == MAP_FAILED)
         return false;
-    ::munmap(got, size);
+    sys(::munmap(got, size), "unmap {} bytes at {:#x}", size, at);
     return true;
 }
 

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <optional>
 
+#include "criu/base/error.hpp"
+
 namespace criu::files {
 namespace {
 
@@ -76,9 +78,7 @@ std::vector<std::byte> parseBuildId(std::span<const std::byte> head) {
 
 std::vector<std::byte> readBuildId(int fd) {
     std::vector<std::byte> head(kHead);
-    const ssize_t got = ::pread(fd, head.data(), head.size(), 0);
-    if (got <= 0)
-        return {};
+    const ssize_t got = sys(::pread(fd, head.data(), head.size(), 0), "read the build id");
     head.resize(static_cast<std::size_t>(got));
     return parseBuildId(head);
 }

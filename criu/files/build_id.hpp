@@ -12,7 +12,7 @@ namespace criu::files {
 /// Returns an empty id if the bytes aren't ELF, or if no such note lies within `head`.
 std::vector<std::byte> parseBuildId(std::span<const std::byte> head);
 
-/// Reads the build id of an open file. Returns an empty id if the file has none or can't be read.
+/// Reads the build id of an open file. Returns an empty id if the file has none. Throws Error.
 std::vector<std::byte> readBuildId(int fd);
 
 }  // namespace criu::files

@@ -296,7 +296,10 @@ UniqueFd openUnderName(UniqueFd file, const std::string& path, const LinkAcross&
             return held(std::move(file));
         failWith(code, "link a file to {}", path);
     }
-    return held(name.open());
+    UniqueFd opened = held(name.open());
+    if (const int code = name.remove(); code != 0 && code != ENOENT && code != EEXIST)
+        failWith(code, "remove the name {} of a deleted file", path);
+    return opened;
 }
 
 }  // namespace criu::files

@@ -17,6 +17,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/loss.hpp"
+#include "criu/base/names.hpp"
 #include "criu/files/build_id.hpp"
 #include "criu/files/file_dump.hpp"
 #include "criu/files/open_fd.hpp"
@@ -132,8 +133,7 @@ void requireSameProcess(const OpenFd& file, const std::string& path, const FileD
         // If the pid belongs to no process, neither before nor after the restore, the file is dumped as a file of an
         // ended process.
         const bool ended = processOfPath(path) == number && tree.hasMount(own) &&
-                           ::access(tree.at(directory, own).c_str(), F_OK) != 0 &&
-                           ::access(tree.at(directory).c_str(), F_OK) != 0 &&
+                           !leadsToFile(tree.at(directory, own)) && !leadsToFile(tree.at(directory)) &&
                            !(pids.isOwnNamespace() ? pids.has(*number) : dump.isDumped(HostPid(number->value)));
         if (!ended)
             fail(
@@ -226,9 +226,12 @@ void PathDump::findPath(const OpenFd& file, std::string& path, RegFileEntry& out
     struct stat there {};
     const TreeRoot& tree = dump.treeRoot();
     const int mount = tree.isOwn() ? file.mountId() : -1;
-    const auto leadsToFile = [&] {
-        if (::lstat(tree.at(path, mount).c_str(), &there) != 0)
+    const auto leadsThere = [&] {
+        if (::lstat(tree.at(path, mount).c_str(), &there) != 0) {
+            if (errno == EIO || errno == ENOMEM)
+                failErrno("look at {}", path);
             return false;
+        }
         const bool device = S_ISCHR(file.stat.st_mode) || S_ISBLK(file.stat.st_mode);
         const bool sameDevice =
             device && (there.st_mode & S_IFMT) == (file.stat.st_mode & S_IFMT) && there.st_rdev == file.stat.st_rdev;
@@ -244,10 +247,10 @@ void PathDump::findPath(const OpenFd& file, std::string& path, RegFileEntry& out
     if (file.fd >= 0 && (file.info.flags & O_PATH) != 0 && kernel::isMountRoot(file.copy.get()) &&
         !isMounted(file, tree))
         refuseOutside(file);
-    if (leadsToFile())
+    if (leadsThere())
         return;
     dropSuffix(path, kernel::kDeletedMark);
-    if (leadsToFile())
+    if (leadsThere())
         return;
     if (!tree.hasMount(mount) && !isDeletedDevice(file))
         refuseOutside(file);
@@ -270,7 +273,7 @@ void PathDump::remapDeadProcess(const OpenFd& file, std::string& path, const Reg
     dropSuffix(path, kernel::kDeletedMark);
     requireSameProcess(file, path, dump);
     const std::optional<TreePid> pid = processOfPath(path);
-    if (!pid || deadProcesses_.contains(*pid) || ::access(tree.at(fmt::format("/proc/{}", *pid)).c_str(), F_OK) == 0)
+    if (!pid || deadProcesses_.contains(*pid) || leadsToFile(tree.at(fmt::format("/proc/{}", *pid))))
         return;
     // A restore would create a placeholder process with this pid. For this, the process that opens the file must be in
     // the pid namespace of the path, and here it may be in another one.

@@ -68,11 +68,11 @@ void FdStore::reserve(int first, int last) {
     }
 }
 
-UniqueFd FdStore::inherit(FdKey key, UniqueFd fd) {
+UniqueFd FdStore::inherit(FdKey key, UniqueFd&& fd) {
     if (first_ < 0)
         fail("a descriptor is to be inherited, but no numbers are reserved for those yet");
     if (!fd || (fd.get() >= first_ && fd.get() <= last_))
-        return fd;
+        return std::move(fd);
     UniqueFd moved(::fcntl(fd.get(), F_DUPFD_CLOEXEC, first_));
     if (!moved) {
         Error error(errno, fmt::format("move fd {} to the numbers from {} on", fd.get(), first_));
@@ -89,6 +89,7 @@ UniqueFd FdStore::inherit(FdKey key, UniqueFd fd) {
         fail("the descriptors {} to {} that criu has for itself are used up: {}", first_, last_, users);
     }
     ++counts_[static_cast<std::size_t>(key)];
+    fd.reset();
     return moved;
 }
 

@@ -49,8 +49,8 @@ public:
     /// Sets the range of numbers for inherited descriptors: `first` to `last`, both included.
     void reserve(int first, int last);
     /// Moves a descriptor into the range and sets close-on-exec. Does nothing if the descriptor is already in the
-    /// range. Throws Error if the range is full. The caller must have called reserve().
-    [[nodiscard]] UniqueFd inherit(FdKey key, UniqueFd fd);
+    /// range. Throws Error if the range is full; the caller then keeps `fd`. The caller must have called reserve().
+    [[nodiscard]] UniqueFd inherit(FdKey key, UniqueFd&& fd);
     /// Returns the first number of the range; -1 before reserve().
     [[nodiscard]] int first() const noexcept { return first_; }
 

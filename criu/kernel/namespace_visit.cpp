@@ -24,6 +24,7 @@
 #include "criu/base/descriptors.hpp"
 #include "criu/base/error.hpp"
 #include "criu/base/process_title.hpp"
+#include "criu/base/thread_pool.hpp"
 #include "criu/kernel/pass_fd.hpp"
 #include "criu/kernel/proc/pidfd.hpp"
 
@@ -75,7 +76,7 @@ void NamespaceVisit::inOriginalNamespace(const std::function<void()>& work) cons
 
 void runInThread(const std::function<void()>& work) {
     std::exception_ptr failure;
-    std::thread worker([&] {
+    std::thread worker = startThread([&] {
         try {
             work();
         } catch (...) {

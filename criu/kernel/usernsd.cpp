@@ -15,6 +15,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/signals_blocked.hpp"
+#include "criu/base/thread_pool.hpp"
 #include "criu/kernel/pass_fd.hpp"
 
 namespace criu::kernel {
@@ -176,7 +177,7 @@ void Usernsd::inherit(FdStore& store) {
 
 void Usernsd::serve() {
     const SignalsBlocked blocked;  // blocks signals in the new thread, so that the main thread handles them
-    server_ = std::thread([channel = ours_.get()] { serveAll(channel); });
+    server_ = startThread([channel = ours_.get()] { serveAll(channel); });
 }
 
 UniqueFd Usernsd::openBelow(int directory, const std::string& path, int flags) const {

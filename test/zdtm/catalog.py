@@ -20,6 +20,8 @@ The runner reads lines of the form `// zdtm: KEY VALUE` at the top of a program'
     outside program           the runner starts the program a second time, before the first one. It is outside of the
                               tree and of its pid namespace, has $ZDTM_OUTSIDE, and reports READY
     outside echo              a TCP echo server outside of the tree, at the port in $ZDTM_ECHO
+    fails CALLS               system calls that modes of failing_calls.py surely let fail, separated by semicolons. A call is
+                              an action, an error, the call and a function of criu that makes it, separated by blanks
     network own               criu is in a private network namespace without other tests
     own-pids yes              the program is the init of a private pid namespace
     own-users yes             as own-pids, and uid 0 of a private user namespace with 65536 uids and gids
@@ -42,7 +44,7 @@ class Program:
 
     KEYS = {"dump-options", "restore-options", "modes", "also", "not-in", "refused", "ignore", "timeout", "between",
             "refused-restore", "refused-with", "outside", "plant", "unplant", "own-pids", "own-users", "network",
-            "strangers", "warns"}
+            "strangers", "warns", "fails"}
 
     def __init__(self, folder, name):
         self.name = f"{folder}/{name}"
@@ -72,6 +74,7 @@ class Program:
         self.not_in = _list(said.get("not-in"))
         self.refused = said.get("refused")
         self.warns = said.get("warns")
+        self.fails = [call.split() for call in said.get("fails", "").split(";") if call]
         self.refused_restore = shlex.split(said.get("refused-restore", ""))
         self.refused_with = said.get("refused-with")
         self.between = said.get("between")

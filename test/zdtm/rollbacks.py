@@ -29,7 +29,8 @@ def sockets_in_repair(pid):
         for name in os.listdir(f"/proc/{pid}/fd"):
             if os.readlink(f"/proc/{pid}/fd/{name}").startswith("socket:"):
                 with socket.socket(fileno=libc.syscall(pidfd_getfd, held, int(name), 0)) as copy:
-                    count += copy.getsockopt(socket.IPPROTO_TCP, tcp_repair)
+                    if copy.family in (socket.AF_INET, socket.AF_INET6) and copy.type == socket.SOCK_STREAM:
+                        count += copy.getsockopt(socket.IPPROTO_TCP, tcp_repair)
     finally:
         os.close(held)
     return count

@@ -100,6 +100,8 @@ public:
     /// Makes the kernel kill the process when the calling thread ends; the process stays stopped until then. For the
     /// init of the caller's own pid namespace, because processes of this namespace can't kill it.
     void killAtExit();
+    /// Returns true if one of these functions has sent SIGKILL, or has made the kernel send it.
+    [[nodiscard]] bool killSent() const noexcept { return killSent_; }
 
 private:
     explicit FrozenProcess(pid_t pid) noexcept : pid_(pid), memory_(pid) {}
@@ -123,6 +125,7 @@ private:
     std::size_t counted_ = 0;  ///< number of threads before the leader was seized
     RemoteMemory memory_;
     std::vector<FrozenThread> threads_;
+    bool killSent_ = false;
     std::size_t workers_ = 0;  ///< number of kernel worker threads at the last count
     std::optional<std::optional<SyscallInstruction>> syscallInstruction_;
     std::shared_ptr<KnownLibraries> libraries_;  ///< see FreezeOptions

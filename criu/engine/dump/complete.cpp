@@ -151,8 +151,14 @@ void CompletePhase::concludeTracking() {
 }
 
 void CompletePhase::end() {
-    keep();  // keeps the images even after an Error, because the tree then exists only in them
-    frozen_.end();
+    try {
+        frozen_.end();
+    } catch (...) {
+        if (frozen_.tree().endBegun())
+            keep();  // processes exist only in the images
+        throw;
+    }
+    keep();
     captured_.release(model::FinalState::Default);
     examined_.release(model::FinalState::Default);
 }

@@ -5,6 +5,7 @@
 
 #include <compel/error.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -214,7 +215,9 @@ bool FrozenTree::tryFor(HostPid child, const std::function<void()>& work) {
 bool FrozenTree::hasEnded(HostPid pid) {
     try {
         return isDead(kernel::readStat(proc_.open(pid.value), buffer_));
-    } catch (const Error&) {
+    } catch (const Error& error) {
+        if (error.code() != ENOENT && error.code() != ESRCH)
+            throw;
         return true;  // the parent has reaped the process
     }
 }
@@ -337,7 +340,15 @@ void FrozenTree::freeze(HostPid root, const std::optional<std::string>& group,
 
 bool FrozenTree::kill() {
     log_.journal().record({"ends"});
-    const bool rootStays = killTree(*this, log_);
+    bool rootStays = false;
+    try {
+        rootStays = killTree(*this, log_, endBegun_);
+    } catch (...) {
+        endBegun_ = endBegun_ || std::any_of(tasks_.begin(), tasks_.end(), [](const auto& task) {
+                        return task->alive() && task->process->killSent();
+                    });
+        throw;
+    }
     clear();
     if (freezer_)
         freezer_->release();

@@ -138,6 +138,8 @@ public:
     /// init of criu's pid namespace; the processes of this namespace then end only when criu, the calling process,
     /// ends.
     [[nodiscard]] bool kill();
+    /// Returns true if kill() has thrown Error and a process ends nevertheless.
+    [[nodiscard]] bool endBegun() const noexcept { return endBegun_; }
     /// Resumes all processes; with `stopped`, sends SIGSTOP to them first. Freezes the cgroup again if it was frozen
     /// before the dump. Throws Error.
     void resume(bool stopped);
@@ -170,6 +172,7 @@ private:
     /// True while criu has frozen the cgroup and only seizes threads: they can't reach their ptrace stop before the
     /// cgroup is thawed.
     bool onlySeizing_ = false;
+    bool endBegun_ = false;
     std::vector<std::unique_ptr<FrozenTask>> tasks_;
     std::unordered_map<HostPid, FrozenTask*> known_;  ///< elements of `tasks_`; the key is the pid
     model::TreePids pids_;

@@ -140,7 +140,7 @@ void beginEnds(FrozenTree& tree, const std::vector<FrozenTask*>& tasks) {
 
 }  // namespace
 
-bool killTree(FrozenTree& tree, Log& log) {
+bool killTree(FrozenTree& tree, Log& log, bool& begun) {
     const std::vector<FrozenTask*> order = inOrderOfEnds(tree);
     std::vector<FrozenTask*> ordinary;
     std::copy_if(order.begin(), order.end(), std::back_inserter(ordinary),
@@ -157,6 +157,7 @@ bool killTree(FrozenTree& tree, Log& log) {
         memory.freeMemory();
         beginEnds(tree, ordinary);
     } else {
+        begun = true;
         memory.freeMemory();
     }
     for (FrozenTask* const task : order) {

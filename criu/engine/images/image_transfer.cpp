@@ -36,16 +36,18 @@
 namespace criu::engine {
 namespace {
 
-/// Returns true if the path of the directory still leads to this directory. Returns false if the directory was
-/// unmounted or removed, or is in a different mount namespace.
-bool isReachable(const ImageDir& directory) {
+/// Returns 0 if the path of the directory still leads to this directory, and else the number of an error. Returns
+/// ENOENT if the directory was unmounted or removed, or is in a different mount namespace.
+int lookAtPath(const ImageDir& directory) {
     const std::string link = fmt::format("/proc/self/fd/{}", directory.fd());
     std::array<char, PATH_MAX> path{};
     const auto rights = directory.takeRights();
     struct stat here {};
     struct stat there {};
-    return ::readlink(link.c_str(), path.data(), path.size() - 1) > 0 && ::fstat(directory.fd(), &here) == 0 &&
-           ::stat(path.data(), &there) == 0 && Inode::of(here) == Inode::of(there);
+    if (::readlink(link.c_str(), path.data(), path.size() - 1) < 0 || ::fstat(directory.fd(), &here) != 0 ||
+        ::stat(path.data(), &there) != 0)
+        return errno;
+    return Inode::of(here) == Inode::of(there) ? 0 : ENOENT;
 }
 
 ByteStream streamOf(Run& run) {
@@ -74,7 +76,7 @@ OutgoingImages::OutgoingImages(ImageDir made, std::unique_ptr<ImageOutlet> to, s
       signedParent_(signedParent),
       key_(std::move(key)) {
     images.setOutlet(outlet.get());
-    reachable_ = isReachable(directory());
+    reachable_ = lookAtPath(directory()) == 0;
 }
 
 OutgoingImages::~OutgoingImages() = default;
@@ -92,7 +94,10 @@ void OutgoingImages::complete(Run& run) {
         signImages(directory(), *run.keys.signer, signedParent_, [&run] { run.stop.throwIfRequested(); });
     // Checks the path explicitly: if the file system was unmounted, system calls still succeed, but the kernel discards
     // the files when criu ends.
-    if (reachable_ && !isReachable(directory()))
+    const int code = reachable_ ? lookAtPath(directory()) : 0;
+    if (code != 0 && code != ENOENT && code != ENOTDIR)
+        failWith(code, "look at image directory {}", directory().name());
+    if (code != 0)
         fail("image directory {}: it was unmounted or removed while criu wrote images, so the images would be lost",
              directory().name());
 }

@@ -23,7 +23,6 @@ int preDumpGuarded(Run& run, Guardian& guardian, std::optional<WpTrackerLink> li
         PreDumpMemory memory(frozen);
         frozen.resume(model::FinalState::Running);
         memory.write();
-        frozen.syncImages();
         frozen.keepImages();
         return 0;
     });

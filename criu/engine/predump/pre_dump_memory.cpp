@@ -160,11 +160,17 @@ void PreDumpMemory::write() {
     try {
         writeInventory();
         frozen_.sendImages();
+        frozen_.syncImages();
     } catch (...) {
         frozen_.revokeImages();
         throw;
     }
-    frozen_.commitTracking();
+    // Only warns of a failure: the images are complete, and the next dump writes all pages.
+    try {
+        frozen_.commitTracking();
+    } catch (const std::exception& error) {
+        frozen_.log().warn("Memory isn't tracked any more: {}", error.what());
+    }
 }
 
 void PreDumpMemory::writeInventory() const {

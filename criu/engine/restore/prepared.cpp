@@ -129,7 +129,7 @@ ServiceFds reserveServiceFds(PlannedRestore& planned, LazyRestore* lazy, ScopedR
     kernel::FdStore& store = planned.store;
     store.reserve(service.first, service.last);
     const auto inherited = [&store](kernel::FdKey key) {
-        return [&store, key](UniqueFd fd) { return store.inherit(key, std::move(fd)); };
+        return [&store, key](UniqueFd&& fd) { return store.inherit(key, std::move(fd)); };
     };
     planned.moveImages(inherited(kernel::FdKey::Images));
     planned.log().move(inherited(kernel::FdKey::Log));

@@ -68,7 +68,7 @@ void RestoreControl::inherit(kernel::FdStore& store) {
 
 bool RestoreControl::coordinatorLives() const noexcept {
     pollfd event{coordinator_.get(), POLLIN, 0};
-    return ::poll(&event, 1, 0) == 0;
+    return ::poll(&event, 1, 0) <= 0;  // a failed poll(2) tells nothing, and the next look follows
 }
 
 /// Sleeps until the futex `word` has another value than `seen`, or for a second. Ends the process if the coordinator

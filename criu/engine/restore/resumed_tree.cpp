@@ -149,7 +149,7 @@ ResumedTree::ResumedTree(const RestoreRun& run, const PidMap& pids, bool keepsRe
 void ResumedTree::seize(const RestoreRun& run, const PidMap& pids, const RestorerAreas& areas) {
     compel::FreezeOptions options;
     options.seize.killOnExit = true;
-    options.patience = kStopLimit;
+    options.patience = std::max<std::chrono::milliseconds>(kStopLimit, run.options.timeout);
     for (const auto& task : run.content.tree.tasks) {
         if (!task->alive())
             continue;
@@ -301,11 +301,11 @@ void ResumedTree::commit(const RestoreRun& run, bool stopAll, bool freezes) {
     // From here on, each process continues by itself if criu is killed.
     run.control.commitWord().commit();
     // Stops processes in stand-by, because the stand-by also stops them if criu is killed before this call.
-    forEachLiving([&](std::size_t i) { stop(i, stopAll); });
+    forEachLiving(run, [&](std::size_t i) { stop(i, stopAll); });
     if (!freezes)
         return;
     endStandby(run);
-    forEachLiving([&](std::size_t i) { finish(run, i); });
+    forEachLiving(run, [&](std::size_t i) { finish(run, i); });
     finished_ = true;
 }
 
@@ -320,7 +320,7 @@ void ResumedTree::recordProcesses(Log& log) const {
 /// Gives all threads their own registers again, and unmaps the restorers.
 void ResumedTree::endStandby(const RestoreRun& run) {
     if (standsBy_)
-        forEachLiving([&](std::size_t i) { standbys_[i].end(); });
+        forEachLiving(run, [&](std::size_t i) { standbys_[i].end(); });
     standbys_.clear();
     if (keepsRestorer_)
         for (std::size_t first = 0; first < members_.size(); first += kProcessesAtOnce)
@@ -337,14 +337,18 @@ void ResumedTree::finish(const RestoreRun& run, std::size_t index) {
 }
 
 /// Calls `work` for the index of each process. Ignores the end of a process: only an outside process can have killed
-/// it. criu resumes the remaining processes.
+/// it. criu resumes the remaining processes. Only warns of other failures, because the tree is committed.
 template <typename Work>
-void ResumedTree::forEachLiving(const Work& work) {
+void ResumedTree::forEachLiving(const RestoreRun& run, const Work& work) {
     for (std::size_t i = 0; i < processes_.size(); ++i) {
         try {
             work(i);
-        } catch (const compel::Error&) {
+        } catch (const compel::TraceeGone&) {
             continue;
+        } catch (const compel::Error& error) {
+            if (error.code() == ESRCH)
+                continue;
+            run.log.warn("Process {} runs on without a part of its state: {}", members_[i].task->pid, error.what());
         }
     }
 }
@@ -398,8 +402,10 @@ void ResumedTree::unmapRestorers(const RestoreRun& run, std::size_t first, std::
         try {
             all.push_back(&restorers.emplace_back(processes_[i].leader(), pie::interpreterBlob(), members_[i].area,
                                                   instructionOf(processes_[i])));
-        } catch (const compel::Error&) {
+        } catch (const compel::TraceeGone&) {
             continue;  // ignored: only an outside process can have killed the process
+        } catch (const compel::Error& error) {
+            run.log.warn("Memory of criu stays in a restored process: {}", error.what());
         }
     }
     compel::Injection::cureAll(all);
@@ -430,7 +436,7 @@ void ResumedTree::resumeTasks(const RestoreRun& run) {
     if (!finished_)
         endStandby(run);
     // Ignores errors: a thread that criu has resumed before has ended the process.
-    forEachLiving([&](std::size_t i) {
+    forEachLiving(run, [&](std::size_t i) {
         if (!finished_)
             finish(run, i);
         processes_[i].detach();

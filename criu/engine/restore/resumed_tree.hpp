@@ -60,7 +60,7 @@ private:
     void endStandby(const RestoreRun& run);
     void finish(const RestoreRun& run, std::size_t index);
     template <typename Work>
-    void forEachLiving(const Work& work);
+    void forEachLiving(const RestoreRun& run, const Work& work);
     void stop(std::size_t index, bool stopAll);
     void unmapRestorers(const RestoreRun& run, std::size_t first, std::size_t end);
     std::optional<compel::SyscallInstruction> instructionOf(compel::FrozenProcess& process);

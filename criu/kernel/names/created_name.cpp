@@ -243,17 +243,18 @@ UniqueFd CreatedName::open() const {
 }
 
 int CreatedName::remove() noexcept {
-    if (!std::exchange(created_, false))
+    if (!created_)
         return 0;
     const int code = removeIfSame(directory(), name(), inode_);
-    recordEnd();
+    created_ = code != 0 && code != ENOENT && code != EEXIST;
+    if (!created_)
+        recordEnd();
     return code;
 }
 
 void CreatedDirectories::make(const std::string& directory) {
     std::vector<std::string> missing;
-    for (std::string at = directory; !at.empty() && at != "/" && ::access(at.c_str(), F_OK) != 0;
-         at = parentDirectory(at))
+    for (std::string at = directory; !at.empty() && at != "/" && !leadsToFile(at); at = parentDirectory(at))
         missing.push_back(at);
     for (auto at = missing.rbegin(); at != missing.rend(); ++at) {
         const ErrorContext context([&] { return fmt::format("create directory {} for a deleted file", *at); });

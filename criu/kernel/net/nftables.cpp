@@ -1,17 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/kernel/net/nftables.hpp"
 
+#include <linux/netlink.h>
+#include <sys/socket.h>
+
 #include <cstdint>
 #include <string_view>
 
 #include "criu/base/error.hpp"
 #include "criu/base/shared_library.hpp"
+#include "criu/base/unique_fd.hpp"
 
 namespace criu::kernel {
 
 namespace {
 
 constexpr const char* kName = "libnftables.so.1";
+
+/// Throws Error if the kernel gives this process no socket of netfilter. libnftables ends the calling process then
+/// (nft_mnl_socket_open()). A function of its own, so that tests can name its call.
+[[gnu::noinline]] void requireNetfilterSocket() {
+    (void)UniqueFd(sys(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_NETFILTER),
+                       "nftables can't be used: open a netlink socket"));
+}
 
 }  // namespace
 
@@ -27,7 +38,9 @@ struct Nftables::Library {
     int (*runCommands)(void* context, const char* commands) = library["nft_run_cmd_from_buffer"];
 };
 
-Nftables::Nftables() : library_(std::make_unique<Library>()), context_(library_->create(0)) {
+Nftables::Nftables() : library_(std::make_unique<Library>()) {
+    requireNetfilterSocket();
+    context_ = library_->create(0);
     if (context_ == nullptr)
         fail("nftables can't be used: nft_ctx_new failed");
     if (library_->bufferOutput(context_) != 0 || library_->bufferError(context_) != 0) {

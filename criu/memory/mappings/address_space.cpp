@@ -95,7 +95,7 @@ void AddressSpace::unmapOthers(const AddressSpace& previous) const {
         taken.insert(placed.at);
     for (const PlacedVma& old : previous.vmas_)
         if (old.mapped && !taken.contains(old.at))
-            ::munmap(reinterpret_cast<void*>(old.at), old.size());
+            sys(::munmap(reinterpret_cast<void*>(old.at), old.size()), "unmap memory of the parent at {:#x}", old.at);
 }
 
 /// Free addresses for mappings of `mm` that criu can't create at their final addresses. Excludes occupied addresses,

@@ -170,9 +170,9 @@ int attachSysvShm(const VmaEntry& vma, std::uint64_t place) {
     if (::mremap(part, wanted, wanted, MREMAP_MAYMOVE | MREMAP_FIXED, reinterpret_cast<void*>(place)) == MAP_FAILED)
         failErrno("move System V shared memory {} to {:#x}", id, place);
     if (vma.pgoff != 0)
-        ::munmap(whole, vma.pgoff);
+        sys(::munmap(whole, vma.pgoff), "unmap the begin of System V shared memory {}", id);
     if (const std::uint64_t behind = size - vma.pgoff - wanted; behind != 0)
-        ::munmap(part + wanted, behind);
+        sys(::munmap(part + wanted, behind), "unmap the end of System V shared memory {}", id);
     return (writable ? PROT_READ | PROT_WRITE : PROT_READ) | static_cast<int>(vma.prot & PROT_EXEC);
 }
 

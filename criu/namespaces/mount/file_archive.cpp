@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -56,6 +57,7 @@ struct ArchiveFunctions {
     decltype(&::archive_entry_sparse_next) archive_entry_sparse_next = library["archive_entry_sparse_next"];
     decltype(&::archive_entry_sparse_reset) archive_entry_sparse_reset = library["archive_entry_sparse_reset"];
     decltype(&::archive_entry_xattr_add_entry) archive_entry_xattr_add_entry = library["archive_entry_xattr_add_entry"];
+    decltype(&::archive_errno) archive_errno = library["archive_errno"];
     decltype(&::archive_error_string) archive_error_string = library["archive_error_string"];
     decltype(&::archive_read_data_block) archive_read_data_block = library["archive_read_data_block"];
     decltype(&::archive_read_free) archive_read_free = library["archive_read_free"];
@@ -91,7 +93,10 @@ struct ArchiveFunctions {
     void check(int result, archive* of, Located<Args...> what, Args&&... args) const {
         if (result >= ARCHIVE_OK)
             return;
-        Error error(0, fmt::format(what.text, std::forward<Args>(args)...), what.where);
+        // libarchive gives EILSEQ for a wrong format, and a negative number without an error of the kernel.
+        const int code = archive_errno(of);
+        Error error(code > 0 && code != EILSEQ ? code : 0, fmt::format(what.text, std::forward<Args>(args)...),
+                    what.where);
         if (const char* const text = archive_error_string(of); text != nullptr)
             error.addHint(text);
         throw error;

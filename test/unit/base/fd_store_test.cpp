@@ -46,6 +46,22 @@ bool inChild(const std::function<bool()>& body) {
 
 }  // namespace
 
+TEST_CASE("descriptor store: a descriptor that can't be inherited stays with the caller") {
+    CHECK(inChild([] {
+        FdStore store;
+        store.reserve(500, 502);
+        UniqueFd file = makeFile();
+        const rlimit few{400, 400};
+        sys(::setrlimit(RLIMIT_NOFILE, &few), "lower the limit of open files");
+        try {
+            (void)store.inherit(FdKey::Log, std::move(file));
+        } catch (const Error&) {
+            return file && inode(file.get()) != 0;  // NOLINT(bugprone-use-after-move)
+        }
+        return false;
+    }));
+}
+
 TEST_CASE("descriptor store: inherited descriptors lie in the reserved numbers") {
     FdStore store;
     CHECK_THROWS_WITH(store.inherit(FdKey::Images, makeFile()), Catch::Contains("no numbers are reserved"));

@@ -50,6 +50,15 @@ TEST_CASE("nothing is opened outside of a directory, whatever component of the p
     CHECK_THAT(errorOf([&] { (void)openBelow(root.get(), "a/none", O_PATH); }), Contains("No such file"));
 }
 
+TEST_CASE("a path leads to a file or not, or the kernel can't tell") {
+    const criu::test::TemporaryDir place;
+    const std::string file = place.path() + "/file";
+    CHECK_FALSE(criu::leadsToFile(file));
+    CHECK(criu::leadsToFile(place.path()));
+    CHECK_FALSE(criu::leadsToFile("/proc/self/status/below"));
+    CHECK_THROWS_WITH(criu::leadsToFile(place.path() + '/' + std::string(300, 'x')), Catch::Contains("too long"));
+}
+
 TEST_CASE("a log is readable for its owner alone, and replaces an earlier one") {
     const TemporaryDir tmp;
     const std::string path = tmp.path() + "/log";

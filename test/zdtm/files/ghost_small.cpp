@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// zdtm: also damaged, all-killed, restore-killed
+// zdtm: also damaged, all-killed, restore-killed, calls-fail, restore-calls-fail
+// zdtm: fails restore EIO newfstatat files::openUnderName
 #include <fcntl.h>
 #include <sys/stat.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// zdtm: also all-killed
+// zdtm: also all-killed, calls-fail, restore-calls-fail
+// zdtm: fails dump EMFILE socket kernel::requireNetfilterSocket; restore EACCES socket kernel::requireNetfilterSocket; restore EMFILE close_range engine::TaskRestore::live
 // zdtm: dump-options --tcp-established
 // zdtm: restore-options --tcp-established
 #include <fcntl.h>

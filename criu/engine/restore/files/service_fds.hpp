@@ -21,13 +21,15 @@ struct ServiceFds {
     int last = 0;
 
     [[nodiscard]] int room() const noexcept { return last - first + 1; }
-    /// Moves a descriptor into the range (close-on-exec). Throws Error if the range is full.
-    [[nodiscard]] UniqueFd moveIn(UniqueFd fd) const {
+    /// Moves a descriptor into the range (close-on-exec). Throws Error if the range is full; the caller then keeps
+    /// `fd`.
+    [[nodiscard]] UniqueFd moveIn(UniqueFd&& fd) const {
         if (fd.get() >= first && fd.get() <= last)
-            return fd;
+            return std::move(fd);
         UniqueFd moved(sys(::fcntl(fd.get(), F_DUPFD_CLOEXEC, first), "move fd {} into the service range", fd.get()));
         if (moved.get() > last)
             fail("the descriptors {} to {} of the service range, which criu has for itself, are used up", first, last);
+        fd.reset();
         return moved;
     }
 };

@@ -238,8 +238,8 @@ private:
     void cleanProcess() {
         run_.stop.forget();
         if (run_.service.first > 0)
-            ::close_range(0, static_cast<unsigned>(run_.service.first - 1), 0);
-        ::close_range(static_cast<unsigned>(run_.service.last + 1), ~0U, 0);
+            sys(::close_range(0, static_cast<unsigned>(run_.service.first - 1), 0), "close files of the coordinator");
+        sys(::close_range(static_cast<unsigned>(run_.service.last + 1), ~0U, 0), "close files of the coordinator");
         // Blocks all signals except SIGCHLD, because a blocked SIGCHLD of ended helpers and zombies would stay pending.
         resetSignalActions();
         blockSignals(~maskOf(SIGCHLD));
@@ -405,7 +405,7 @@ private:
 
     void openOwnLog() {
         run_.log.open(fmt::format("{}.{}", run_.options.logFile, pid_));
-        run_.log.move([this](UniqueFd fd) { return run_.service.moveIn(std::move(fd)); });
+        run_.log.move([this](UniqueFd&& fd) { return run_.service.moveIn(std::move(fd)); });
     }
 
     /// Returns the pid of a process in the pid namespace of this process.
