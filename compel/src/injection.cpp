@@ -215,6 +215,7 @@ BlobRun::BlobRun(Tracee& tracee, const RemoteMemory& memory, RemoteAddress code,
     fixRseqIp(tracee, memory, saved_);
     savedMask_ = tracee.signalMask();
     savedShadowStack_ = tracee.shadowStackPointer();
+    lostState_ = tracee.stateLostInCalls();
     ownFaults_ = waitingFaults(tracee);
 }
 
@@ -227,6 +228,7 @@ BlobRun::BlobRun(BlobRun&& other) noexcept
       saved_(other.saved_),
       savedMask_(other.savedMask_),
       savedShadowStack_(other.savedShadowStack_),
+      lostState_(std::move(other.lostState_)),
       ownFaults_(std::move(other.ownFaults_)),
       takenSignals_(std::move(other.takenSignals_)),
       lastFault_(other.lastFault_),
@@ -392,6 +394,9 @@ void BlobRun::restore() {
     }
     if (savedShadowStack_ && tracee_->shadowStackPointer() != savedShadowStack_)
         tracee_->setShadowStackPointer(*savedShadowStack_);
+    // Comes before the registers: if the tracer died between both, the signal frame would set this state, too.
+    if (!lostState_.empty())
+        tracee_->setExtendedState(lostState_);
     tracee_->setSignalMask(savedMask_);
     tracee_->setRegisters(saved_);
     if (failure)

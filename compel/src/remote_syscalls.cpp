@@ -62,6 +62,7 @@ RemoteSyscalls::RemoteSyscalls(Tracee& tracee, std::optional<SyscallInstruction>
         pokeInstruction();
     }
     savedMask_ = tracee_.signalMask();
+    lostState_ = tracee_.stateLostInCalls();
 }
 
 RemoteSyscalls::~RemoteSyscalls() {
@@ -290,6 +291,9 @@ void RemoteSyscalls::restore() {
         memory_.write(instruction_, overwritten_);
     if (!begun_)
         return;
+    // Comes before the registers: if the tracer died between both, the signal frame would set this state, too.
+    if (!lostState_.empty())
+        tracee_.setExtendedState(lostState_);
     tracee_.setSignalMask(savedMask_);
     tracee_.setRegisters(saved_);
     takeFrameAway();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Keeps state of the processor that only aarch64 has, over a dump and a restore: the vector length of SVE, signed
-// pointers, and the setting for tagged addresses; with a third argument, SVE registers too. Writes "ready" to the file
+// Keeps state that only aarch64 has, over a dump and a restore: the vector length of SVE, signed pointers, the setting
+// for tagged addresses, and memory with PROT_BTI; with a third argument, SVE registers too. Writes "ready" to the file
 // READY, then waits until the file GO exists. Exit status 0 means that all state is unchanged; other values say which
 // isn't.
 // usage: state READY GO [sve]
@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -52,6 +53,24 @@ __attribute__((noinline)) static void hold(const uint8_t* pattern, uint8_t* foun
         : "memory", "x9", "v3", "v4", "v31");
 }
 
+/* Returns 1 if the memory at `address` has PROT_BTI: the kernel shows it as "bt" in the line VmFlags. */
+static int is_guarded(const void* address) {
+    FILE* const file = fopen("/proc/self/smaps", "r");
+    char line[512];
+    int inside = 0;
+    int guarded = 0;
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+        unsigned long start, end;
+        if (sscanf(line, "%lx-%lx ", &start, &end) == 2)
+            inside = start <= (unsigned long)address && (unsigned long)address < end;
+        else if (inside && strncmp(line, "VmFlags:", 8) == 0)
+            guarded = strstr(line, " bt") != NULL;
+    }
+    if (file != NULL)
+        fclose(file);
+    return guarded;
+}
+
 static volatile uint8_t ends;
 
 static void* watch(void* unused) {
@@ -81,10 +100,19 @@ int main(int count, char** words) {
     pthread_t thread;
     if (pthread_create(&thread, NULL, watch, NULL) != 0)
         return 98;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char* const code = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    code[0] = 1; /* the first page has content, and the second has none */
+    const int has_bti = (getauxval(AT_HWCAP2) & HWCAP2_BTI) != 0;
+    mprotect(code, page, PROT_READ | PROT_EXEC | (has_bti ? PROT_BTI : 0));
+    mprotect(code + page, page, PROT_READ | (has_bti ? PROT_BTI : 0));
+    if (is_guarded(code) != has_bti || is_guarded(code + page) != has_bti)
+        return 96;
     FILE* const ready = fopen(words[1], "w");
     if (ready == NULL)
         return 97;
-    fprintf(ready, "ready, vectors of %d bytes, %s pointers\n", length, is_signed != pointer ? "signed" : "plain");
+    fprintf(ready, "ready, vectors of %d bytes, %s pointers, %s code\n", length,
+            is_signed != pointer ? "signed" : "plain", has_bti ? "guarded" : "plain");
     fclose(ready);
     const int holds = has_sve && count == 4;
     if (holds)
@@ -98,5 +126,7 @@ int main(int count, char** words) {
         return 3;
     if (prctl(PR_GET_TAGGED_ADDR_CTRL, 0, 0, 0, 0) != tagged || tagged != PR_TAGGED_ADDR_ENABLE)
         return 4;
+    if (is_guarded(code) != has_bti || is_guarded(code + page) != has_bti || code[0] != 1)
+        return 5;
     return 0;
 }

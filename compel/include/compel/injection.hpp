@@ -59,6 +59,8 @@ public:
     /// section, it continues at the section's abort handler (rseq.hpp).
     [[nodiscard]] const Registers& savedRegisters() const noexcept { return saved_; }
     [[nodiscard]] SignalMask savedMask() const noexcept { return savedMask_; }
+    /// Returns the extended state with which the thread continues (Tracee::extendedState()).
+    [[nodiscard]] std::vector<std::byte> savedExtendedState() const { return tracee_->extendedState(lostState_); }
 
 private:
     friend class Injection;
@@ -83,6 +85,7 @@ private:
     Registers saved_;
     SignalMask savedMask_ = 0;
     std::optional<std::uint64_t> savedShadowStack_;
+    std::vector<std::byte> lostState_;  ///< Tracee::stateLostInCalls() before the run
     /// Signal of the task that the kernel has taken from a queue during the run.
     struct TakenSignal {
         siginfo_t info;

@@ -103,6 +103,7 @@ private:
     RemoteMemory memory_;
     Registers saved_;
     SignalMask savedMask_ = 0;
+    std::vector<std::byte> lostState_;  ///< Tracee::stateLostInCalls() before the calls
     RemoteAddress instruction_ = 0;
     RemoteAddress restorer_ = 0;
     RemoteAddress frame_ = 0;            ///< address of the signal frame on the thread's stack; 0 if there is none

@@ -163,9 +163,14 @@ public:
     void setRegisters(const Registers& registers);
 
     /// Returns vector registers and other extended state in the processor's layout (x86: XSAVE, standard form). The
-    /// size is that of the kernel.
-    [[nodiscard]] std::vector<std::byte> extendedState() const;
+    /// size is that of the kernel. `lost`: an earlier result of stateLostInCalls(), which is returned in place of the
+    /// present values.
+    [[nodiscard]] std::vector<std::byte> extendedState(std::span<const std::byte> lost = {}) const;
+    /// Sets the state, or the part of it that stateLostInCalls() has returned.
     void setExtendedState(std::span<const std::byte> state);
+    /// Returns the part of the extended state that a system call of the thread clears (aarch64: SVE registers, by the
+    /// kernel's Documentation/arm64/sve.rst). Empty if there is none.
+    [[nodiscard]] std::vector<std::byte> stateLostInCalls() const;
 
     /// Returns true if the thread is in a Syscall stop at the entry of a system call (PTRACE_GET_SYSCALL_INFO, Linux
     /// 5.3).

@@ -54,7 +54,7 @@ enum class VmFlag : std::uint8_t {
     ShadowStack,       // ss
     Sealed,            // sl  mseal(2)
     Droppable,         // dp  MAP_DROPPABLE
-    GuardedControl,    // bt  arm64 BTI guarded page
+    BranchTargets,     // bt  PROT_BTI of arm64
     MayHaveGuard,      // gu  guard regions were installed (Linux 6.19)
     Unknown,           // any mnemonic that this enumeration lacks
 };

@@ -15,6 +15,7 @@
 #include "criu/memory/mappings/mapping_kind.hpp"
 #include "criu/memory/mappings/mapping_policies.hpp"
 #include "criu/memory/mappings/own_mappings.hpp"
+#include "criu/memory/mappings/protection.hpp"
 #include "criu/memory/mappings/vma_pages.hpp"
 #include "images/mm.hpp"
 
@@ -219,6 +220,7 @@ AddressSpace AddressSpace::build(const model::Task& task, const PageSource& page
     if (late.saved() != 0)
         log.debug("{} of {} mappings are left to the restorer's program", late.saved(), mm.n_vmas);
 
+    warnOfLostProtection(mm, log);
     // First unmaps mappings of the creator that this process doesn't need, to free their addresses.
     std::vector<const VmaEntry*> fresh;
     for (const VmaEntry* vma : list(mm.vmas, mm.n_vmas)) {
@@ -244,7 +246,7 @@ AddressSpace AddressSpace::build(const model::Task& task, const PageSource& page
         }
         // A mapping with content must be writable until criu has written the content. A mapping without content gets
         // its final protection at once.
-        const int protection = hasContent(pages, *vma) ? PROT_READ | PROT_WRITE : static_cast<int>(vma->prot);
+        const int protection = hasContent(pages, *vma) ? PROT_READ | PROT_WRITE : protectionOf(*vma);
         if (isOfClones(*vma))
             space.addOfClones(*vma, protection, *clones, room, log);
         else
@@ -272,7 +274,7 @@ void AddressSpace::mapDevices(const model::Task& task, MappedFiles& files, Log& 
     Room room(mm, ownMappings());
     FileCache cache(files);
     for (const VmaEntry* vma : late)
-        add(*vma, static_cast<int>(vma->prot), room, cache, log);
+        add(*vma, protectionOf(*vma), room, cache, log);
     sort();
 }
 
@@ -283,7 +285,7 @@ void AddressSpace::mapSockets(MappedFiles& files) {
             continue;
         const VmaEntry& vma = *placed.vma;
         const int flags = static_cast<int>(vma.flags) | MAP_FIXED;
-        placed.protection = placed.kind->map({vma, placed.at, static_cast<int>(vma.prot), flags}, cache);
+        placed.protection = placed.kind->map({vma, placed.at, protectionOf(vma), flags}, cache);
     }
 }
 

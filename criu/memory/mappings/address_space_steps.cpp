@@ -10,6 +10,7 @@
 #include "criu/memory/mappings/address_space.hpp"
 #include "criu/memory/mappings/late_work.hpp"
 #include "criu/memory/mappings/mapping_kind.hpp"
+#include "criu/memory/mappings/protection.hpp"
 
 namespace criu::memory {
 namespace {
@@ -53,8 +54,8 @@ void AddressSpace::seal() {
         void* const at = reinterpret_cast<void*>(placed.at);
         if (byProgram(placed) || placed.late != LateWork::None)
             continue;
-        if (placed.protection != static_cast<int>(vma.prot)) {
-            placed.protection = static_cast<int>(vma.prot);
+        if (placed.protection != protectionOf(vma)) {
+            placed.protection = protectionOf(vma);
             sys(::mprotect(at, placed.size(), placed.protection), "protect memory of {:#x}", vma.start);
         }
         forEachAdvice(vma, [&](unsigned advice) {
@@ -95,11 +96,12 @@ void AddressSpace::addLateSteps(pie::StepList& steps) const {
         const VmaEntry& vma = *placed.vma;
         if (placed.late == LateWork::Map)
             steps
-                .call(pie::Subject::MapMemory, vma.start, SYS_mmap, vma.start, placed.size(), vma.prot,
+                .call(pie::Subject::MapMemory, vma.start, SYS_mmap, vma.start, placed.size(), protectionOf(vma),
                       vma.flags | MAP_FIXED_NOREPLACE, -1, 0)
                 .check = pie::ResultCheck::EqualsFirst;
         else if (placed.late == LateWork::Protect)
-            steps.call(pie::Subject::ProtectMemory, vma.start, SYS_mprotect, vma.start, placed.size(), vma.prot);
+            steps.call(pie::Subject::ProtectMemory, vma.start, SYS_mprotect, vma.start, placed.size(),
+                       protectionOf(vma));
     }
 }
 
@@ -125,7 +127,7 @@ void AddressSpace::addIoUringSteps(MappedFiles& files, const RangeSet& others, p
             continue;
         steps.call(pie::Subject::MapMemory, vma.start, SYS_munmap, vma.start, placed.size());
         steps
-            .call(pie::Subject::MapMemory, vma.start, SYS_mmap, 0, placed.size(), vma.prot, MAP_SHARED,
+            .call(pie::Subject::MapMemory, vma.start, SYS_mmap, 0, placed.size(), protectionOf(vma), MAP_SHARED,
                   files.placedRing(vma), vma.pgoff)
             .check = pie::ResultCheck::Equals;
         forEachAdvice(vma, [&](unsigned advice) {

@@ -10,6 +10,7 @@
 
 #include "criu/base/refusals.hpp"
 #include "criu/memory/mappings/mapping_kind.hpp"
+#include "criu/memory/mappings/protection.hpp"
 #include "criu/memory/mappings/vma_pages.hpp"
 #include "images/mm.hpp"
 
@@ -74,6 +75,8 @@ private:
             entry.has_lock_on_fault = 1;
             entry.lock_on_fault = 1;
         }
+        if (vma.flags.has(VmFlag::BranchTargets))
+            entry.prot |= static_cast<std::uint32_t>(kProtectBranchTargets);
         if (vma.flags.has(VmFlag::Sealed))
             entry.has_sealed = entry.sealed = 1;
         if (vma.flags.has(VmFlag::Droppable))

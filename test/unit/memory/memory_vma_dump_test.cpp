@@ -87,6 +87,13 @@ TEST_CASE("private anonymous memory") {
     CHECK(got.files.asked.empty());
 }
 
+TEST_CASE("code whose indirect jumps need landing pads") {
+    const Converted got(
+        "10010000000-10010010000 r-xp 00000000 00:00 0 \n"
+        "VmFlags: rd ex mr mw me bt ac \n");
+    CHECK(got[0].prot == (PROT_READ | PROT_EXEC | 0x10));  // PROT_BTI
+}
+
 TEST_CASE("memory of which no other process has a page is exclusive") {
     const auto mapping = [](std::string_view fields) {
         return fmt::format(

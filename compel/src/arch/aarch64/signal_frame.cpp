@@ -34,7 +34,8 @@ struct Frame {
 static_assert(offsetof(Frame, faultAddress) == 304);
 static_assert(sizeof(Frame) == 592);
 
-/// Size in bytes of the area for records that every frame has (struct sigcontext).
+/// Size in bytes of the area for records in the kernel's struct sigcontext. The kernel reads the area up to the end
+/// mark only (parse_user_sigframe()), so a frame here ends with its end mark.
 constexpr std::size_t recordRoom = 4096;
 
 struct RecordHead {
@@ -105,9 +106,8 @@ std::span<const std::byte> scalableRegisters(std::span<const std::byte> extended
 
 std::size_t frameSize(std::span<const std::byte> extended) noexcept {
     const std::size_t scalable = scalableRegisters(extended).size();
-    const std::size_t records =
-        scalable == 0 ? 0 : scalableOffset + sizeof(ScalableRecord) + aligned(scalable) + endMark;
-    return std::max(sizeof(Frame) + recordRoom, records);
+    return scalable == 0 ? sizeof(Frame) + sizeof(FloatingPointRecord) + endMark
+                         : scalableOffset + sizeof(ScalableRecord) + aligned(scalable) + endMark;
 }
 
 /// Returns true if the thread has state that the frame would have to store and can't: streaming mode or ZA.

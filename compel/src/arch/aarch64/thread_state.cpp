@@ -64,11 +64,30 @@ void Tracee::setRegisters(const Registers& registers) {
     request("PTRACE_SETREGSET (system call)", PTRACE_SETREGSET, systemCallNote, addressOf(&call));
 }
 
-std::vector<std::byte> Tracee::extendedState() const {
+std::vector<std::byte> Tracee::extendedState(std::span<const std::byte> lost) const {
     std::vector<std::byte> state;
-    for (const unsigned set : extendedSets)
-        if (const std::vector<std::byte> content = registerSet(set); !content.empty())
+    for (const unsigned set : extendedSets) {
+        if (const auto earlier = registerSetOf(lost, set); !earlier.empty())
+            addRegisterSet(state, set, earlier);
+        else if (const std::vector<std::byte> content = registerSet(set); !content.empty())
             addRegisterSet(state, set, content);
+    }
+    return state;
+}
+
+std::vector<std::byte> Tracee::stateLostInCalls() const {
+    // Asks for the header only, because most threads don't use SVE registers.
+    ScalableHeader header{};
+    iovec window{&header, sizeof(header)};
+    std::vector<std::byte> state;
+    if (rawPtrace(PTRACE_GETREGSET, tid_, ScalableSet, addressOf(&window)) < 0) {
+        const int code = errno;
+        if (code == EINVAL || code == ENODEV || code == EIO)
+            return state;
+        failRequest("PTRACE_GETREGSET (SVE)", code);
+    }
+    if (header.hasScalable())
+        addRegisterSet(state, ScalableSet, registerSet(ScalableSet));
     return state;
 }
 

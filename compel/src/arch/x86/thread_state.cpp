@@ -33,8 +33,12 @@ void Tracee::setRegisters(const Registers& registers) {
     request("PTRACE_SETREGS", PTRACE_SETREGS, 0, addressOf(&registers.raw));
 }
 
-std::vector<std::byte> Tracee::extendedState() const {
+std::vector<std::byte> Tracee::extendedState(std::span<const std::byte> /*lost*/) const {
     return registerSet(extendedStateNote);
+}
+
+std::vector<std::byte> Tracee::stateLostInCalls() const {
+    return {};
 }
 
 void Tracee::setExtendedState(std::span<const std::byte> state) {

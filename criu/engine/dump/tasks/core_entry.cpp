@@ -72,7 +72,7 @@ TracedThread::TracedThread(const compel::FrozenThread& thread, const compel::Blo
     : tid(thread.tracee.tid()),
       registers(run.savedRegisters()),
       segments(compat ? segmentsOf(thread.tracee) : std::vector<std::byte>()),
-      extended(thread.tracee.extendedState()),
+      extended(run.savedExtendedState()),
       shadowStackPointer(thread.tracee.shadowStackPointer().value_or(0)),
       rseq(rseqOf(thread.tracee)),
       pending(thread.tracee.pendingSignals(compel::SignalQueue::Thread)),

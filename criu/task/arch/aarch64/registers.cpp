@@ -198,10 +198,6 @@ void setClearTidAddress(CoreEntry& core, std::uint64_t address) {
 void refuseState(const compel::Tracee& thread) {
     if (!thread.registers().isNative())
         fail("thread {} runs 32-bit code (AArch32), which can't be dumped", thread.tid());
-    // A system call of the thread, such as one that criu injects, clears the upper parts of SVE registers
-    // (Documentation/arm64/sve.rst).
-    if (load<compel::ScalableHeader>(thread.registerSet(compel::ScalableSet)).hasScalable())
-        fail("thread {} uses registers of SVE outside of a system call, which can't be dumped", thread.tid());
     const auto streaming = load<compel::ScalableHeader>(thread.registerSet(compel::StreamingSet));
     if (streaming.hasScalable())
         fail("thread {} is in streaming mode (SME), which can't be dumped", thread.tid());
