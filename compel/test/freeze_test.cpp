@@ -179,7 +179,7 @@ TEST_CASE("threads that come and go while they are seized are all stopped") {
     CHECK(child.exitCode() == 3);
 }
 
-TEST_CASE("two thousand threads") {
+TEST_CASE("two thousand threads", "[thousands]") {
     Child child([](const Child::Talk& talk) {
         startIdleThreads(1999);
         talk.say("ready");

@@ -362,7 +362,7 @@ TEST_CASE("signals of faults without siginfo stay pending for whom they were sen
     CHECK(child.exitCode() == 5);
 }
 
-TEST_CASE("two thousand threads run a blob at the same time") {
+TEST_CASE("two thousand threads run a blob at the same time", "[thousands]") {
     constexpr int count = 2000;
     Child child([](const Child::Talk& talk) {
         pthread_attr_t attributes;

@@ -62,16 +62,23 @@ const std::vector<Question>& threadQuestions() {
         {"PR_GET_SPECULATION_CTRL 0", SYS_prctl, {PR_GET_SPECULATION_CTRL, 0, 0, 0, 0}, 0},
         {"PR_GET_SPECULATION_CTRL 1", SYS_prctl, {PR_GET_SPECULATION_CTRL, 1, 0, 0, 0}, 0},
         {"PR_GET_SPECULATION_CTRL 2", SYS_prctl, {PR_GET_SPECULATION_CTRL, 2, 0, 0, 0}, 0},
+        {"PR_SVE_GET_VL", SYS_prctl, {PR_SVE_GET_VL}, 0},
+        {"PR_GET_TAGGED_ADDR_CTRL", SYS_prctl, {PR_GET_TAGGED_ADDR_CTRL, 0, 0, 0, 0}, 0},
+        {"PR_PAC_GET_ENABLED_KEYS", SYS_prctl, {PR_PAC_GET_ENABLED_KEYS, 0, 0, 0, 0}, 0},
         {"PR_GET_IO_FLUSHER", SYS_prctl, {PR_GET_IO_FLUSHER, 0, 0, 0, 0}, 0},
         {"PR_SCHED_CORE", SYS_prctl, {PR_SCHED_CORE, kGetSchedCore, 0, 0, kBuffer}, 8},
+#ifdef SYS_arch_prctl
         {"ARCH_GET_CPUID", SYS_arch_prctl, {kGetCpuid, 0}, 0},
         {"ARCH_SHSTK_STATUS", SYS_arch_prctl, {kShadowStackStatus, kBuffer}, 8},
+#endif
         {"sigaltstack", SYS_sigaltstack, {0, kBuffer}, sizeof(stack_t)},
         {"robust list", SYS_get_robust_list, {0, kBuffer, kBehind}, 16},
         {"memory policy", SYS_get_mempolicy, {kBuffer, kBehind, 1024, 0, 0}, 8 + 128},
         {"personality", SYS_personality, {0xffffffff}, 0},
+#ifdef SYS_arch_prctl
         {"fs base", SYS_arch_prctl, {0x1003, kBuffer}, 8},  // ARCH_GET_FS
         {"gs base", SYS_arch_prctl, {0x1004, kBuffer}, 8},  // ARCH_GET_GS
+#endif
     };
     return all;
 }
@@ -86,12 +93,16 @@ const std::vector<Question>& processQuestions() {
             {"PR_GET_MEMORY_MERGE", SYS_prctl, {kGetMemoryMerge, 0, 0, 0, 0}, 0},
             {"PR_TIMER_CREATE_RESTORE_IDS", SYS_prctl, {kTimerRestoreIds, kTimerRestoreIdsGet, 0, 0, 0}, 0},
             {"PR_FUTEX_HASH", SYS_prctl, {kFutexHash, kFutexHashGetSlots, 0, 0, 0}, 0},
+#ifdef SYS_arch_prctl
             {"ARCH_GET_XCOMP_PERM", SYS_arch_prctl, {kGetFeaturePermission, kBuffer}, 8},
             {"ARCH_GET_XCOMP_GUEST_PERM", SYS_arch_prctl, {kGetGuestPermission, kBuffer}, 8},
             {"ARCH_GET_UNTAG_MASK", SYS_arch_prctl, {kGetUntagMask, kBuffer}, 8},
+#endif
             {"membarrier registrations", SYS_membarrier, {kMembarrierRegistrations, 0, 0}, 0},
             {"brk", SYS_brk, {0}, 0},
+#ifdef SYS_arch_prctl
             {"local descriptor table", SYS_modify_ldt, {0, kBuffer, kRoom}, 0},
+#endif
             {"ITIMER_REAL", SYS_getitimer, {0, kBuffer}, 16},
             {"ITIMER_REAL left", SYS_getitimer, {0, kBuffer}, 32},
             {"ITIMER_VIRTUAL", SYS_getitimer, {1, kBuffer}, 16},

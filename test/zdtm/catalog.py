@@ -27,16 +27,21 @@ The runner reads lines of the form `// zdtm: KEY VALUE` at the top of a program'
     own-users yes             as own-pids, and uid 0 of a private user namespace with 65536 uids and gids
     own-users denied          as own-users yes, with setgroups(2) denied; its supplementary group is 5
     strangers yes             the program starts processes outside of the tree, which end before it
+    processor NAME            the program is for one processor, x86 or aarch64 (CRIU_ARCH of CMake); on others it isn't
+                              built or listed
     timeout SECONDS           limit of each criu run; the default is 60
     fails-with-4.2 REASON     CRIU 4.2 fails: no exchange of images, and left out with --peer
     fails-with-4.2(MODES) …   CRIU 4.2 fails in these modes only
 """
 
 import os
+import platform
 import re
 import shlex
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+# Name of this machine's processor in folders arch/NAME.
+PROCESSOR = {"x86_64": "x86"}.get(platform.machine(), platform.machine())
 
 
 class Program:
@@ -44,7 +49,7 @@ class Program:
 
     KEYS = {"dump-options", "restore-options", "modes", "also", "not-in", "refused", "ignore", "timeout", "between",
             "refused-restore", "refused-with", "outside", "plant", "unplant", "own-pids", "own-users", "network",
-            "strangers", "warns", "fails"}
+            "strangers", "warns", "fails", "processor"}
 
     def __init__(self, folder, name):
         self.name = f"{folder}/{name}"
@@ -81,6 +86,7 @@ class Program:
         self.plant = said.get("plant")
         self.unplant = said.get("unplant")
         self.ignore = _list(said.get("ignore"))
+        self.processor = said.get("processor", PROCESSOR)
         self.outside = said.get("outside")
         self.network = said.get("network") == "own"
         self.strangers = "strangers" in said
@@ -116,10 +122,10 @@ def _list(text):
 
 
 def programs():
-    """Returns all programs, sorted by name."""
+    """Returns all programs for this processor, sorted by name."""
     found = []
     for folder in sorted(os.listdir(HERE)):
         path = os.path.join(HERE, folder)
         if folder != "lib" and os.path.isdir(path):
             found += [Program(folder, file[:-4]) for file in sorted(os.listdir(path)) if file.endswith(".cpp")]
-    return found
+    return [program for program in found if program.processor == PROCESSOR]

@@ -2,6 +2,7 @@
 // zdtm: modes refused
 // zdtm: refused pid 2\b|process 2\b.*modify_ldt
 // zdtm: fails-with-4.2 it loses them
+// zdtm: processor x86
 #include <asm/ldt.h>
 #include <sys/syscall.h>
 

@@ -2,6 +2,7 @@
 // zdtm: modes refused
 // zdtm: refused process \d+\b.* 32-bit
 // zdtm: fails-with-4.2 its message does not say so
+// zdtm: processor x86
 #include <sys/wait.h>
 
 #include "threads.hpp"

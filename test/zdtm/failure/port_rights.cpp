@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: processor x86
 // zdtm: modes refused
 // zdtm: refused thread \d+ has rights to ports of devices .*from port 0x83 on
 // zdtm: fails-with-4.2 it loses them

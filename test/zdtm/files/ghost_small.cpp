@@ -18,7 +18,7 @@ ZDTM("a deleted file keeps content, mode, owner and offset, and stays deleted") 
 
     struct stat info {};
     SYS(fstat(file, &info));
-    CHECK(info.st_nlink == 0, "%lu links", info.st_nlink);
+    CHECK(info.st_nlink == 0, "%lu links", static_cast<unsigned long>(info.st_nlink));
     CHECK((info.st_mode & 07777) == 0640 && info.st_uid == 12 && info.st_gid == 34, "mode 0%o, owner %u:%u",
           info.st_mode, info.st_uid, info.st_gid);
     CHECK(info.st_size == 10, "%ld bytes", info.st_size);

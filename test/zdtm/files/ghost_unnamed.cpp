@@ -17,5 +17,5 @@ ZDTM("a file that never had a name (O_TMPFILE)") {
     CHECK(pread(file, text, 7, 0) == 7 && strcmp(text, "content") == 0, "read %s", text);
     struct stat info {};
     SYS(fstat(file, &info));
-    CHECK(info.st_nlink == 0, "%lu links", info.st_nlink);
+    CHECK(info.st_nlink == 0, "%lu links", static_cast<unsigned long>(info.st_nlink));
 }

@@ -20,7 +20,7 @@ ZDTM("--link-remap restores a file by a deleted name while another name is left"
     SYS(fstat(file, &mine));
     SYS(stat("other", &left));
     CHECK(mine.st_ino == left.st_ino && mine.st_dev == left.st_dev, "not the same file any more");
-    CHECK(mine.st_nlink == 1, "%lu links", mine.st_nlink);
+    CHECK(mine.st_nlink == 1, "%lu links", static_cast<unsigned long>(mine.st_nlink));
     CHECK(access("name", F_OK) == -1, "the deleted name is back");
     CHECK(pwrite(file, "C", 1, 0) == 1, "%s", strerror(errno));
     CHECK(zdtm::read_file("other") == "Content", "%s", zdtm::read_file("other").c_str());

@@ -227,7 +227,9 @@ void BlockingCalls::add_sends() {
     add("write to a socket with a time limit", SYS_write, [fd = full_unix_socket()] { return write(fd, "x", 1); });
 }
 
-void BlockingCalls::add_waits() {
+void BlockingCalls::add_old_waits() {
+    // Processors that Linux got later than 2012 have only the newer forms of these calls (asm-generic/unistd.h).
+#ifdef SYS_epoll_wait
     add("epoll_wait", SYS_epoll_wait, [fd = silent_epoll()] {
         epoll_event event{};
         return syscall(SYS_epoll_wait, fd, &event, 1, -1);
@@ -236,12 +238,6 @@ void BlockingCalls::add_waits() {
         epoll_event event{};
         return syscall(SYS_epoll_wait, fd, &event, 1, static_cast<int>(kLong * 1000));
     });
-    add("epoll_pwait", SYS_epoll_pwait, [fd = silent_epoll()] {
-        epoll_event event{};
-        sigset_t all;
-        sigfillset(&all);
-        return syscall(SYS_epoll_pwait, fd, &event, 1, -1, &all, std::size_t{8});
-    });
     add("poll", SYS_poll, [fd = empty_pipe()] {
         pollfd ask{fd, POLLIN, 0};
         return syscall(SYS_poll, &ask, 1, -1);
@@ -249,6 +245,21 @@ void BlockingCalls::add_waits() {
     add("poll with a time limit", SYS_poll, [fd = empty_pipe()] {
         pollfd ask{fd, POLLIN, 0};
         return syscall(SYS_poll, &ask, 1, static_cast<int>(kLong * 1000));
+    });
+    add("select", SYS_select, [] {
+        timeval limit{kLong, 0};
+        return syscall(SYS_select, 0, nullptr, nullptr, nullptr, &limit);
+    });
+    add("pause", SYS_pause, [] { return syscall(SYS_pause); });
+#endif
+}
+
+void BlockingCalls::add_waits() {
+    add("epoll_pwait", SYS_epoll_pwait, [fd = silent_epoll()] {
+        epoll_event event{};
+        sigset_t all;
+        sigfillset(&all);
+        return syscall(SYS_epoll_pwait, fd, &event, 1, -1, &all, std::size_t{8});
     });
     add("ppoll", SYS_ppoll, [fd = empty_pipe()] {
         pollfd ask{fd, POLLIN, 0};
@@ -261,10 +272,6 @@ void BlockingCalls::add_waits() {
     });
     add("pselect6 with a constant time limit", SYS_pselect6,
         [limit = constant_time()] { return syscall(SYS_pselect6, 0, nullptr, nullptr, nullptr, limit, nullptr); });
-    add("select", SYS_select, [] {
-        timeval limit{kLong, 0};
-        return syscall(SYS_select, 0, nullptr, nullptr, nullptr, &limit);
-    });
     add("nanosleep", SYS_nanosleep, [] {
         const timespec time = long_time();
         return syscall(SYS_nanosleep, &time, nullptr);
@@ -304,7 +311,6 @@ void BlockingCalls::add_waits() {
         sigfillset(&all);
         return syscall(SYS_rt_sigsuspend, &all, std::size_t{8});
     });
-    add("pause", SYS_pause, [] { return syscall(SYS_pause); });
     add("io_getevents", SYS_io_getevents, [] {
         aio_context_t context = 0;
         SYS(syscall(SYS_io_setup, 1, &context));

@@ -40,6 +40,7 @@ private:
     void add_files();
     void add_sockets();
     void add_sends();
+    void add_old_waits();
     void add_waits();
     void add_ipc();
     void start();

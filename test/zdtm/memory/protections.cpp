@@ -10,8 +10,13 @@ ZDTM("data behind PROT_NONE and PROT_READ is kept, guard pages have no access, c
     SYS(mprotect(&memory[5 * page], 3 * page, PROT_READ));
     SYS(mprotect(&memory[8 * page], 4 * page, PROT_NONE));
     const std::span<std::byte> code = zdtm::map(page);
+#if defined(__aarch64__)
+    // mov w0, #42; ret
+    const unsigned char instructions[] = {0x40, 0x05, 0x80, 0x52, 0xc0, 0x03, 0x5f, 0xd6};
+#else
     // mov $42, %eax; ret
     const unsigned char instructions[] = {0xb8, 42, 0, 0, 0, 0xc3};
+#endif
     memcpy(code.data(), instructions, sizeof instructions);
     SYS(mprotect(code.data(), page, PROT_READ | PROT_EXEC));
     me.wait_for_check();

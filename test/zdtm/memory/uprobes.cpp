@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: processor x86
 // zdtm: ignore map 7fffffffe000
 // zdtm: dump-options --allow-uprobes
 // zdtm: restore-options --allow-uprobes

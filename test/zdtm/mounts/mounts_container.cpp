@@ -26,7 +26,7 @@ ZDTM("mounts as container engines make them, on a private root") {
     zdtm::bind_on("/dev/null", "/proc/timer_list");
     zdtm::bind_on("/proc/sys", "/proc/sys");
     SYS(mount(nullptr, "/proc/sys", nullptr, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV, nullptr));
-    zdtm::mount_on("/proc/acpi", "tmpfs", "size=0", MS_RDONLY);
+    zdtm::mount_on("/proc/irq", "tmpfs", "size=0", MS_RDONLY);
 
     const int shared = SYS(open("/dev/shm/segment", O_RDWR | O_CREAT | O_EXCL, 0600));
     SYS(ftruncate(shared, 8192));

@@ -44,10 +44,10 @@ ZDTM("deleted files, watches, sockets and a changed root on mounts of the tree's
     struct stat one {};
     struct stat other {};
     SYS(fstat(gone, &one));
-    CHECK(one.st_nlink == 0, "it has %lu names", one.st_nlink);
+    CHECK(one.st_nlink == 0, "it has %lu names", static_cast<unsigned long>(one.st_nlink));
     SYS(fstat(linked, &one));
     SYS(stat("/mnt/folder/second", &other));
-    CHECK(one.st_ino == other.st_ino && one.st_nlink == 1, "%lu names", one.st_nlink);
+    CHECK(one.st_ino == other.st_ino && one.st_nlink == 1, "%lu names", static_cast<unsigned long>(one.st_nlink));
     SYS(close(SYS(open("/mnt/folder/new", O_CREAT | O_WRONLY, 0600))));
     char events[512];
     CHECK(read(watch, events, sizeof(events)) > 0, "nothing was seen");

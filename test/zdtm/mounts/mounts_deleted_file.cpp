@@ -36,7 +36,8 @@ ZDTM("mounts of a deleted file and a deleted directory keep content, owner, mode
     struct stat stat {};
     SYS(::stat("/mnt/place", &stat));
     CHECK(stat.st_uid == 43 && stat.st_gid == 44 && (stat.st_mode & 07777) == 04751 && stat.st_nlink == 0,
-          "of %u:%u, mode %o, %lu names", stat.st_uid, stat.st_gid, stat.st_mode, stat.st_nlink);
+          "of %u:%u, mode %o, %lu names", stat.st_uid, stat.st_gid, stat.st_mode,
+          static_cast<unsigned long>(stat.st_nlink));
     CHECK(stat.st_mtim.tv_sec == 2000 && stat.st_mtim.tv_nsec == 22, "changed at %ld", stat.st_mtim.tv_sec);
     SYS(pwrite(opened, "C", 1, 0));
     char text[8] = {};

@@ -76,7 +76,8 @@ ZDTM("all kinds of files in a tmpfs") {
         CHECK(is.st_mode == was.st_mode, "%s: mode %o, not %o", shown, is.st_mode, was.st_mode);
         CHECK(is.st_uid == was.st_uid && is.st_gid == was.st_gid, "%s: owner %u:%u", shown, is.st_uid, is.st_gid);
         CHECK(is.st_size == was.st_size, "%s: %ld bytes, not %ld", shown, is.st_size, was.st_size);
-        CHECK(is.st_nlink == was.st_nlink, "%s: %lu links, not %lu", shown, is.st_nlink, was.st_nlink);
+        CHECK(is.st_nlink == was.st_nlink, "%s: %lu links, not %lu", shown, static_cast<unsigned long>(is.st_nlink),
+              static_cast<unsigned long>(was.st_nlink));
         CHECK(is.st_rdev == was.st_rdev, "%s: device %lx, not %lx", shown, is.st_rdev, was.st_rdev);
         CHECK(is.st_mtim.tv_sec == was.st_mtim.tv_sec && is.st_mtim.tv_nsec == was.st_mtim.tv_nsec,
               "%s: changed at %ld.%09ld, not %ld.%09ld", shown, is.st_mtim.tv_sec, is.st_mtim.tv_nsec,

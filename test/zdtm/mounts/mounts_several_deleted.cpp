@@ -57,7 +57,8 @@ struct Pair {
         struct stat other {};
         SYS(fstat(first, &one));
         SYS(fstat(second, &other));
-        CHECK(one.st_ino == other.st_ino && one.st_nlink == names, "%s: %lu names", name.c_str(), one.st_nlink);
+        CHECK(one.st_ino == other.st_ino && one.st_nlink == names, "%s: %lu names", name.c_str(),
+              static_cast<unsigned long>(one.st_nlink));
         CHECK(mount_point_of(first) == "/mnt/one", "%s is on %s", name.c_str(), mount_point_of(first).c_str());
         CHECK(mount_point_of(second) == "/mnt/two", "%s is on %s", name.c_str(), mount_point_of(second).c_str());
         std::string text(name.size(), '\0');

@@ -28,7 +28,7 @@ ZDTM("a file that lost its name, but has another one in the same directory, is r
     SYS(fstat(file, &mine));
     SYS(stat("other", &left));
     CHECK(mine.st_ino == left.st_ino && mine.st_dev == left.st_dev, "not the same file any more");
-    CHECK(mine.st_nlink == 1, "%lu links", mine.st_nlink);
+    CHECK(mine.st_nlink == 1, "%lu links", static_cast<unsigned long>(mine.st_nlink));
     CHECK(access("name", F_OK) == -1, "the deleted name is back");
     me.finish(child);
     int value = 0;

@@ -86,17 +86,17 @@ ZDTM(
         epoll_event event{};
         event.events = EPOLLIN;
         SYS(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event));
-        syscall(SYS_epoll_wait, epoll, &event, 1, -1);
+        syscall(SYS_epoll_pwait, epoll, &event, 1, -1, nullptr, std::size_t{8});
     };
     const Sleeper ends(me, SYS_read, 0, read_byte);
     const Sleeper restarts(me, SYS_read, SA_RESTART, read_byte);
-    const Sleeper waits(me, SYS_epoll_wait, SA_RESTART, wait_for_event);
+    const Sleeper waits(me, SYS_epoll_pwait, SA_RESTART, wait_for_event);
     me.wait_for_check();
 
     const int of_read = ends.outcome();
     CHECK(of_read == EINTR, "read(2): %d", of_read);
     const int of_epoll = waits.outcome();
-    CHECK(of_epoll == EINTR, "epoll_wait(2): %d", of_epoll);
+    CHECK(of_epoll == EINTR, "epoll_pwait(2): %d", of_epoll);
     const int restarted = restarts.outcome();
     CHECK(restarted == kBlocked, "read(2) with SA_RESTART: %d", restarted);
     SYS(write(restarts.input, "x", 1));

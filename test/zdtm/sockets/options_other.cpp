@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: modes once, five
 // zdtm: fails-with-4.2 it leaves out most of these options
+#include <sys/socket.h>
+
 #include <linux/netlink.h>
 #include <linux/vm_sockets.h>
 #include <net/ethernet.h>

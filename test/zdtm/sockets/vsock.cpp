@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: fails-with-4.2 vsock
+#include <sys/socket.h>
+
 #include <fcntl.h>
 #include <linux/vm_sockets.h>
-#include <sys/socket.h>
 #include <sys/time.h>
 
 #include <cstdint>

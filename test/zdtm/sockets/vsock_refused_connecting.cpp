@@ -2,10 +2,11 @@
 // zdtm: modes refused
 // zdtm: refused fd 3 of pid \d+ .*vsock socket .*being connected from cid .*, port \d+
 // zdtm: fails-with-4.2 its message names no pid
+#include <sys/socket.h>
+
 #include <fcntl.h>
 #include <linux/vm_sockets.h>
 #include <poll.h>
-#include <sys/socket.h>
 #include <sys/time.h>
 
 #include "zdtm.hpp"

@@ -15,5 +15,5 @@ ZDTM("a deleted working directory") {
     CHECK(strstr(link, "/gone (deleted)") != nullptr, "in %s", link);
     struct stat info {};
     SYS(stat(".", &info));
-    CHECK(S_ISDIR(info.st_mode) && info.st_nlink == 0, "%lu links", info.st_nlink);
+    CHECK(S_ISDIR(info.st_mode) && info.st_nlink == 0, "%lu links", static_cast<unsigned long>(info.st_nlink));
 }

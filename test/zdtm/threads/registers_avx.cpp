@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: processor x86
 #include "vector_registers.hpp"
 
 ZDTM("the 16 AVX registers of spinning threads") {

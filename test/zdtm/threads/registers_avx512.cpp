@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: processor x86
 #include "vector_registers.hpp"
 
 ZDTM("the 32 AVX-512 registers of spinning threads") {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: processor x86
 #include <array>
 #include <cfenv>
 

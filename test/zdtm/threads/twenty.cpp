@@ -12,6 +12,13 @@ struct Seen {
 };
 
 thread_local std::array<int, 100> thread_data;
+
+// Uses more of the stack than criu does. criu puts a signal frame below the stack pointer, and this would make a full
+// stack grow by a page, as a signal would.
+[[gnu::noinline]] void use_stack() {
+    std::array<volatile char, 16384> deep{};
+    deep[0] = 1;
+}
 }  // namespace
 
 ZDTM("20 threads keep tid, name, thread-local data, signal mask and alternate stack") {
@@ -58,6 +65,7 @@ ZDTM("20 threads keep tid, name, thread-local data, signal mask and alternate st
                 CHECK((stack.ss_flags & SS_DISABLE) != 0, "an alternate stack appeared");
             }
         });
+    use_stack();
     me.wait_for_check();
     threads.finish();
 }
