@@ -4,11 +4,14 @@
 They come from the archives that apt has been configured with on this machine. Nothing of them is installed.
 """
 
+import compileall
 import hashlib
 import os
+import py_compile
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 
 from machine import Kernel, Missing, require
@@ -123,7 +126,11 @@ def unpack(tree, suite, packages, architecture):
                           capture_output=True, text=True, check=False)
     if made.returncode != 0:
         raise Missing(f"a root file system can't be made: {made.stderr.strip()[-300:]}")
-    # The scripts of the packages would do these steps.
+    # The scripts of the packages would do these steps. Without compiled modules, each start of Python takes seconds in an
+    # emulated machine. Only a Python of the same version can compile them.
+    modules = os.path.join(tree, "usr", "lib", f"python{sys.version_info.major}.{sys.version_info.minor}")
+    if os.path.isdir(modules):
+        compileall.compile_dir(modules, quiet=2, stripdir=tree, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
     for name in ("passwd", "group"):
         if os.path.exists(master := os.path.join(tree, f"usr/share/base-passwd/{name}.master")):
             shutil.copy(master, os.path.join(tree, "etc", name))
@@ -142,7 +149,7 @@ def root_image(folder, suite, packages, processor=AMD64):
     """Image of a root file system with these packages and what they need; it is made once."""
     if os.geteuid() != 0:
         raise Missing("a root file system is made by root only")
-    other = [] if processor is AMD64 else [processor.debian]
+    other = [] if processor is AMD64 else [processor.debian, "compiled"]
     name = hashlib.sha256(" ".join([suite, *sorted(packages), *other]).encode()).hexdigest()[:16]
     image = os.path.join(folder, f"root-{name}.ext4")
     if os.path.exists(image):
