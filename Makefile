@@ -20,7 +20,7 @@ help:
 	@echo "make check                  build and run every test suite (root for those that restore)"
 	@echo "make check-gpu              GPU tests in a virtual machine with a simulated driver (scripts/packages-gpu)"
 	@echo "make check-vm               clients and other kernels in a virtual machine (root, scripts/packages-vm)"
-	@echo "make check-aarch64          cross-build for aarch64, and run programs in an emulated machine (root, scripts/packages-aarch64)"
+	@echo "make check-aarch64          cross-build for aarch64, and test in an emulated machine (root, scripts/packages-aarch64); FULL=1: all tests"
 	@echo "make install                install below PREFIX ($(PREFIX)), with DESTDIR put before it"
 	@echo "make uninstall              remove what was installed from $(BUILD)/"
 	@echo "make deb                    build Debian packages into $(BUILD)/deb (scripts/packages-deb)"
@@ -58,7 +58,7 @@ check-aarch64:
 	@scripts/sysroot-aarch64
 	@cmake --preset aarch64 -DCRIU_TESTS=ON >/dev/null
 	@cmake --build --preset aarch64 -j$(JOBS)
-	@test/aarch64/machine
+	@test/aarch64/run $(if $(FULL),--full)
 
 install:
 	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_INSTALL_PREFIX="$(PREFIX)" >/dev/null

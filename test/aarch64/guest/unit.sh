@@ -1,0 +1,7 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Runs a Catch2 program in the emulated machine. The last lines of its output count its tests. usage: unit.sh PROGRAM [TESTS]
+set -u
+# Temporary files need a file system that has all that the root file system has.
+export TMPDIR=/var/tmp
+exec "$@" --durations yes --use-colour no
