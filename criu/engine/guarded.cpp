@@ -269,6 +269,8 @@ std::size_t Guardian::receive(void* into, std::size_t size) {
     do {
         got = ::recv(channel_.get(), into, size, 0);
     } while (got < 0 && errno == EINTR);
+    if (got < 0 && errno != ECONNRESET)
+        failErrno("receive an answer of the process that watches this one");
     return got < 0 ? 0 : static_cast<std::size_t>(got);
 }
 

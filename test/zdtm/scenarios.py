@@ -277,7 +277,7 @@ def lock_gone(subject, _task):
 def network_locks(subject):
     """Returns the names of nftables tables that lock the test's connections. Other tests may have tables, too."""
     tables = run_nft("list", "tables")
-    names = re.findall(r"table inet (CRIU-\S+)", tables)
+    names = re.findall(r"table inet ((?:CRIU|criu-dump)-\S+)", tables)
     return [name for name in names if re.search(rf"\b{subject.echo.port}\b", run_nft("list", "table", "inet", name))]
 
 

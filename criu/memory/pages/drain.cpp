@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <mutex>
 
 #include "criu/base/error.hpp"
@@ -177,11 +178,31 @@ struct Drainer::Run::State {
                 try {
                     work(buffer, true);
                 } catch (...) {
+                    noteFailure(std::current_exception());
                     queue.abandon();
                     sink.abandon();
                     throw;
                 }
             });
+    }
+
+    /// Waits for the threads. Rethrows the failure that came first. Other threads then fail with ECANCELED, and may end
+    /// before the thread that failed first.
+    void waitThreads() {
+        try {
+            pool->wait();
+        } catch (...) {
+            const std::lock_guard lock(mutex);
+            if (failure)
+                std::rethrow_exception(failure);
+            throw;
+        }
+    }
+
+    void noteFailure(std::exception_ptr cause) noexcept {
+        const std::lock_guard lock(mutex);
+        if (!failure)
+            failure = std::move(cause);
     }
 
     Drainer& drainer;
@@ -193,6 +214,8 @@ struct Drainer::Run::State {
     std::vector<QueuedJob> waiting;
     std::uint64_t waitingBytes = 0;
     std::atomic<std::uint64_t> zero{0};
+    std::mutex mutex;
+    std::exception_ptr failure;      ///< first failure of a thread; guarded by `mutex`
     std::optional<ThreadPool> pool;  // last member: destroyed first, because its threads use the other members
 };
 
@@ -214,7 +237,7 @@ void Drainer::Run::add(std::span<const DrainJob> jobs) {
         state.startThreads();
     }
     if (!state.queue.add(state.waiting))
-        state.pool->wait();  // rethrows the error of the thread that failed
+        state.waitThreads();  // rethrows the error of the thread that failed
     state.waiting.clear();
 }
 
@@ -222,7 +245,7 @@ void Drainer::Run::finish() {
     State& state = *state_;
     if (state.pool) {
         state.queue.close();
-        state.pool->wait();
+        state.waitThreads();
     } else {
         state.copyAlone();
     }
