@@ -211,8 +211,9 @@ int carryOut(int command, std::uint32_t timeoutMs) {
 }
 
 void injectFault(int trouble) {
+    // Not pthread_exit(3), which loads libgcc_s: a thread that criu has stopped may hold the locks that this needs.
     if (trouble == Dies)
-        pthread_exit(nullptr);
+        syscall(SYS_exit, 0);
     while (trouble == Stuck)
         pause();
     if (trouble == Slow)
