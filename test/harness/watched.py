@@ -96,7 +96,7 @@ def _difference(here, original):
     try:
         before = os.lstat(original)
     except FileNotFoundError:
-        return "is new"
+        return "is a new socket" if stat.S_ISSOCK(now.st_mode) else "is new"
     if stat.S_ISCHR(now.st_mode) and now.st_rdev == 0:
         return "is gone"
     if stat.S_IFMT(now.st_mode) != stat.S_IFMT(before.st_mode):

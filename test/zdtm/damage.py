@@ -116,7 +116,11 @@ def _attempt(subject, folder):
             raise Failed("the failed restore changed the program's folder: " + "; ".join(changed))
     subject.init.kill_all()
     subject.await_free_ids()
-    if changes := subject.watched.changes():
+    changes = subject.watched.changes()
+    if run.code == 0:
+        # A damaged name of a bound socket is another valid name, and the restore creates that name.
+        changes = [line for line in changes if not line.endswith("is a new socket")]
+    if changes:
         raise Failed("files changed: " + "; ".join(changes[:5]))
 
 
