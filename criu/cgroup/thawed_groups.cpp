@@ -63,8 +63,10 @@ void ThawedGroups::thaw(int root, const std::string& controllers, const std::str
             throw error;
         }
         log_.info("Thawed cgroup {} for the time of the restore", each);
-        const auto record = kernel::FolderRecord::of(group.get());
-        log_.journal().record({"thaw", record.identity(), record.path()});
+        if (log_.journal().isOpen()) {
+            const auto record = kernel::FolderRecord::of(group.get());
+            log_.journal().record({"thaw", record.identity(), record.path()});
+        }
         writeFile(group.get(), kFreezeFile, "0");
         groups_.push_back({std::move(group), each});
     }

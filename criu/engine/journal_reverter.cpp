@@ -78,14 +78,11 @@ void addTree(const kernel::ProcDir& proc, pid_t pid, std::vector<pid_t>& found) 
     }
 }
 
-JournalProcess processOf(const std::string& field) {
-    const std::size_t colon = field.find(':');
-    if (colon == std::string::npos)
-        fail("the journal is damaged: {} is no process", printable(field));
-    return {static_cast<pid_t>(numberOf(field.substr(0, colon))), numberOf(field.substr(colon + 1))};
-}
-
 }  // namespace
+
+JournalProcess JournalProcess::of(const std::string& pid, const std::string& startTime) {
+    return {static_cast<pid_t>(numberOf(pid)), numberOf(startTime)};
+}
 
 std::optional<kernel::ProcPid> JournalProcess::openRunning() const {
     try {
@@ -203,7 +200,9 @@ void JournalReverter::endRepairs() const {
 bool JournalReverter::endHalfTree(const JournalLine& line) {
     std::vector<kernel::PidFd> running;
     for (std::size_t at = 1; at < line.size(); ++at) {
-        const JournalProcess process = processOf(line[at]);
+        const std::size_t colon = std::min(line[at].find(':'), line[at].size());
+        const JournalProcess process = JournalProcess::of(
+            line[at].substr(0, colon), colon < line[at].size() ? line[at].substr(colon + 1) : std::string());
         try {
             kernel::PidFd held(process.pid);
             if (process.openRunning())

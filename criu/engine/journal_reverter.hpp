@@ -26,6 +26,8 @@ struct JournalProcess {
     pid_t pid = 0;
     std::uint64_t startTime = 0;  ///< in clock ticks since boot, as in /proc/PID/stat
 
+    /// Reads pid and start time of a journal. Throws Error.
+    static JournalProcess of(const std::string& pid, const std::string& startTime);
     /// Opens the directory of the process in /proc. Returns nothing if the process has ended, or has a pending SIGKILL.
     [[nodiscard]] std::optional<kernel::ProcPid> openRunning() const;
     /// Waits a moment for the end of the process. A process that has taken SIGKILL from its queue, and hasn't begun its

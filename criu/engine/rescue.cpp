@@ -58,10 +58,6 @@ bool hasEnded(const std::string& pidNamespace) {
     return true;
 }
 
-JournalProcess processOf(const JournalLine& line, std::size_t at) {
-    return {static_cast<pid_t>(numberOf(line.at(at))), numberOf(line.at(at + 1))};
-}
-
 std::string readAll(int file) {
     constexpr std::size_t kMost = std::size_t{64} << 20;
     std::string text;
@@ -115,7 +111,7 @@ void revertLine(const JournalReverter& reverter, const JournalLine& line, bool s
 Reverted revertDump(const std::vector<JournalLine>& lines, bool mayRun, const Reports& reports, Log& log) {
     std::optional<JournalProcess> root;
     if (mayRun)
-        root = processOf(lines.front(), 2);
+        root = JournalProcess::of(lines.front().at(2), lines.front().at(3));
     if (root && contains(lines, "ends"))
         root->waitEnd();
     const JournalReverter reverter(root, reports.change, log);
@@ -176,7 +172,7 @@ Reverted revertRestore(const std::vector<JournalLine>& lines, bool mayRun, const
     };
     std::optional<JournalProcess> root;
     if (const auto line = find("root", 3); mayRun && line != lines.end()) {
-        root = processOf(*line, 1);
+        root = JournalProcess::of(line->at(1), line->at(2));
         root->waitEnd();
     }
     JournalReverter reverter(root, reports.change, log);
