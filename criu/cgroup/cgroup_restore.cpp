@@ -12,6 +12,8 @@
 #include <set>
 
 #include "criu/base/error.hpp"
+#include "criu/base/journal.hpp"
+#include "criu/base/log.hpp"
 #include "criu/cgroup/cgroup_dump.hpp"
 #include "criu/cgroup/hierarchies.hpp"
 #include "criu/cgroup/properties.hpp"
@@ -29,6 +31,7 @@ namespace {
 using model::CgroupMode;
 
 constexpr const char* kProcesses = "cgroup.procs";
+constexpr mode_t kGroupMode = 0755;
 
 std::string withSlash(const std::string& path) {
     return path.starts_with('/') ? path : '/' + path;
@@ -79,19 +82,6 @@ void checkControllers(std::string_view names, const std::set<std::string, std::l
     });
     if (!known || joined(all) != names)
         fail("{}: \"{}\" is no controller that this kernel has", imageName(ImageKind::Cgroup), names);
-}
-
-/// Removes a cgroup. Retries while the kernel returns EBUSY, because tasks in the cgroup are ending. Returns 0 or the
-/// errno.
-int removeGroup(int root, const std::string& path, const Inode& inode) {
-    constexpr int kTries = 20;
-    constexpr useconds_t kPause = 1000;
-    for (int tries = 1;; ++tries) {
-        const int code = removeIfSame(root, relative(path).c_str(), inode);
-        if (code != EBUSY || tries == kTries)
-            return code;
-        ::usleep(kPause);
-    }
 }
 
 bool countsTasks(const std::string& controllers) {
@@ -439,15 +429,20 @@ void CgroupRestore::make(Group& group) {
 
 void CgroupRestore::makeDirectory(const Group& group, const std::string& path) {
     const int root = hierarchies_->root(group.controllers);
-    constexpr mode_t kUsual = 0755;
-    if (const int code = tryMakeDirectory(root, relative(path).c_str(), kUsual); code != 0) {
+    if (::faccessat(root, relative(path).c_str(), F_OK, 0) == 0)
+        return;
+    log_.journal().record({"group", group.controllers, path});
+    if (const int code = tryMakeDirectory(root, relative(path).c_str(), kGroupMode); code != 0) {
         if (code == EEXIST)
             return;
         failWith(code, "make {}", path);
     }
     struct stat status {};
     sys(::fstatat(root, relative(path).c_str(), &status, AT_SYMLINK_NOFOLLOW), "stat {}", path);
-    made_.push_back({group.controllers, path, Inode::of(status)});
+    const Inode inode = Inode::of(status);
+    made_.push_back({group.controllers, path, inode});
+    log_.journal().record(
+        {"group", group.controllers, path, fmt::format("{}", inode.device), fmt::format("{}", inode.number)});
     // Copies the settings of the parent: the kernel lets no task enter a cpuset without CPUs or memory nodes (ENOSPC).
     const UniqueFd fresh = openGroup(root, path);
     const UniqueFd parent(sys(::openat(fresh.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open its parent"));

@@ -68,6 +68,17 @@ UniqueFd openGroup(int root, const std::string& path) {
         sys(::openat(root, relative(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open cgroup {}", path));
 }
 
+int removeGroup(int root, const std::string& path, const Inode& inode) noexcept {
+    constexpr int kTries = 20;
+    constexpr useconds_t kPause = 1000;
+    for (int tries = 1;; ++tries) {
+        const int code = removeIfSame(root, relative(path).c_str(), inode);
+        if (code != EBUSY || tries == kTries)
+            return code;
+        ::usleep(kPause);
+    }
+}
+
 void writeFile(int group, const std::string& name, std::string_view text) {
     const UniqueFd file(sys(::openat(group, name.c_str(), O_WRONLY | O_CLOEXEC), "open {}", name));
     const ssize_t put = sys(::write(file.get(), text.data(), text.size()), "write \"{}\" to {}", text, name);

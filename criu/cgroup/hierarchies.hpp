@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "criu/base/names.hpp"
 #include "criu/base/unique_fd.hpp"
 
 namespace criu::kernel {
@@ -49,6 +50,10 @@ std::string relative(const std::string& path);
 
 /// Opens a cgroup. `path` begins with a slash. Throws Error with the path.
 UniqueFd openGroup(int root, const std::string& path);
+
+/// Removes a cgroup if it has this inode. Retries while the kernel returns EBUSY, because tasks in the cgroup are
+/// ending. Returns 0 or the errno.
+int removeGroup(int root, const std::string& path, const Inode& inode) noexcept;
 
 /// Writes `text` to a file of a cgroup by one write(2). Throws Error.
 void writeFile(int group, const std::string& name, std::string_view text);

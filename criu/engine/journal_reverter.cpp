@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/shm.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +17,8 @@
 #include "criu/base/log.hpp"
 #include "criu/base/printable.hpp"
 #include "criu/cgroup/freezer.hpp"
+#include "criu/cgroup/hierarchies.hpp"
+#include "criu/image/text_rules.hpp"
 #include "criu/kernel/names/folder_record.hpp"
 #include "criu/kernel/namespace_visit.hpp"
 #include "criu/kernel/net/nftables.hpp"
@@ -176,6 +179,39 @@ void JournalReverter::removeName(const JournalLine& line, const std::string& res
                                : mayBeNew(status, octalOf(line.at(1)), begin);
     if (created && removeIfSame(folder.get(), name.c_str(), Inode::of(status)) == 0)
         report_(fmt::format("removed {}/{}", printable(record.path()), printable(name)));
+}
+
+void JournalReverter::removeGroup(const JournalLine& line) const {
+    const std::string& controllers = line.at(1);
+    const std::string& path = line.at(2);
+    if (!isGroupPath(path))
+        fail("the journal is damaged: {} is no path of a cgroup", printable(path));
+    cgroup::Hierarchies hierarchies(std::nullopt);
+    const int root = hierarchies.root(controllers);
+    struct stat status {};
+    if (::fstatat(root, cgroup::relative(path).c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
+        return;
+    constexpr std::size_t kWithInode = 5;
+    const Inode inode =
+        line.size() == kWithInode ? Inode{numberOf(line.at(3)), numberOf(line.at(4))} : Inode::of(status);
+    const int code = cgroup::removeGroup(root, path, inode);
+    if (code == 0)
+        report_(fmt::format("removed {}", printable(cgroup::label(controllers, path))));
+    else if (code != EEXIST && code != ENOENT)
+        failWith(code, "remove {}", printable(cgroup::label(controllers, path)));
+}
+
+void JournalReverter::removeSegment(const JournalLine& line, std::uint64_t begin) const {
+    const UniqueFd space = kernel::openOwnNamespace(kernel::NamespaceKind::Ipc);
+    const auto id = static_cast<int>(numberOf(line.at(2)));
+    shmid_ds status{};
+    if (numberOf(line.at(1)) != kernel::namespaceInode(space.get()) || ::shmctl(id, IPC_STAT, &status) != 0 ||
+        status.shm_ctime < 0 || static_cast<std::uint64_t>(status.shm_ctime) < begin)
+        return;
+    if (status.shm_nattch != 0)
+        fail("System V shared memory {} of a killed restore is left: it is attached {} times", id, status.shm_nattch);
+    sys(::shmctl(id, IPC_RMID, nullptr), "remove System V shared memory {}", id);
+    report_(fmt::format("removed System V shared memory {}", id));
 }
 
 void JournalReverter::endRepairs() const {

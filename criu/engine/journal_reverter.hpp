@@ -60,6 +60,10 @@ public:
     /// Removes the file of a line "creating" or "name". `restoreRoot`: directory of --root. `begin`: time of the
     /// journal in seconds since 1970; a file that criu may have created isn't older.
     void removeName(const JournalLine& line, const std::string& restoreRoot, std::uint64_t begin) const;
+    /// Removes the cgroup of a line "group". If the line has no inode, criu may have created the cgroup.
+    void removeGroup(const JournalLine& line) const;
+    /// Removes the System V shared memory of a line "segment". `begin`: see removeName().
+    void removeSegment(const JournalLine& line, std::uint64_t begin) const;
     /// Ends repair mode of all TCP sockets of the tree.
     void endRepairs() const;
     /// Kills the processes of a line "resuming" if some of them have ended. Returns false if all of them run.

@@ -163,6 +163,22 @@ bool completeRestore(const JournalReverter& reverter, const std::vector<JournalL
     return succeeds(reports, [&] { reverter.endRepairs(); }) && done;
 }
 
+/// Removes cgroups and System V shared memory that criu has created for a tree that doesn't run.
+bool removeContainers(const JournalReverter& reverter, const std::vector<JournalLine>& lines, const Reports& reports) {
+    const std::uint64_t begin = numberOf(lines.front().at(2));
+    bool done = true;
+    for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+        // A cgroup is recorded before and after its creation. The last line may be of a creation without end.
+        const bool isGroup =
+            line->front() == "group" && (line->size() == 5 || (line->size() == 3 && line == lines.rbegin()));
+        if (isGroup)
+            done = succeeds(reports, [&] { reverter.removeGroup(*line); }) && done;
+        if (line->front() == "segment" && line->size() == 3)
+            done = succeeds(reports, [&] { reverter.removeSegment(*line, begin); }) && done;
+    }
+    return done;
+}
+
 /// Ends a restore that was killed. If its tree runs, completes it. Otherwise removes what it has created. `mayRun`: see
 /// revertDump().
 Reverted revertRestore(const std::vector<JournalLine>& lines, bool mayRun, const Reports& reports, Log& log) {
@@ -192,6 +208,8 @@ Reverted revertRestore(const std::vector<JournalLine>& lines, bool mayRun, const
     }
     if (reverter.treeRuns())
         done = completeRestore(reverter, lines, reports) && done;
+    else
+        done = removeContainers(reverter, lines, reports) && done;
     return done ? Reverted::Done : Reverted::Failed;
 }
 

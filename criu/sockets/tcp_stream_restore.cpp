@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "criu/base/error.hpp"
@@ -73,6 +74,16 @@ std::uint32_t lower(std::uint32_t one, std::uint32_t other) noexcept {
 void setSequence(int socket, RepairQueue queue, std::uint32_t value) {
     chooseQueue(socket, queue);
     sys(::setsockopt(socket, IPPROTO_TCP, TCP_QUEUE_SEQ, &value, sizeof(value)), "set a sequence number");
+}
+
+void putIntoQueue(int socket, std::span<const std::byte> data) {
+    while (!data.empty()) {
+        const ssize_t sent =
+            ::send(socket, data.data(), std::min<std::size_t>(data.size(), kPiece), MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (sent <= 0)
+            failErrno("put {} bytes into a queue of a TCP connection", data.size());
+        data = data.subspan(static_cast<std::size_t>(sent));
+    }
 }
 
 }  // namespace
@@ -179,12 +190,7 @@ void TcpStreamRestore::sendAll(int socket, std::uint32_t length) {
     while (length != 0) {
         const std::span<std::byte> part(piece.get(), std::min(length, kPiece));
         image_.readPayload(part);
-        for (std::span<const std::byte> left = part; !left.empty();) {
-            const ssize_t sent = ::send(socket, left.data(), left.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-            if (sent <= 0)
-                failErrno("put {} bytes into a queue of a TCP connection", left.size());
-            left = left.subspan(static_cast<std::size_t>(sent));
-        }
+        putIntoQueue(socket, part);
         length -= static_cast<std::uint32_t>(part.size());
     }
 }
@@ -199,8 +205,12 @@ void TcpStreamRestore::fillSendQueue(int socket) {
     sendAll(socket, stream_->outq_len - stream_->unsq_len);
     if (stream_->unsq_len == 0)
         return;
+    // If criu is killed outside of repair mode, the kernel sends the data and a FIN. So reads all data before.
+    const auto unsent = std::make_unique_for_overwrite<std::byte[]>(stream_->unsq_len);
+    const std::span<std::byte> data(unsent.get(), stream_->unsq_len);
+    image_.readPayload(data);
     leaveRepairQuietly(socket);  // in repair mode, the kernel would mark all data as sent without sending it
-    sendAll(socket, stream_->unsq_len);
+    putIntoQueue(socket, data);
     enterRepair(socket);
 }
 

@@ -263,8 +263,9 @@ class KilledRestores:
                 return True
             self.find_root()
             # A restored tree may need a moment to get back to sleep; require_unchanged() waits longer and says more.
-            if time.monotonic() > deadline or not procstate.differences(
-                    subject.state, procstate.picture(subject.root), subject.ignore, True):
+            # A process that criu's end has killed may look unchanged for a moment.
+            if time.monotonic() > deadline or (not is_ending(subject) and not procstate.differences(
+                    subject.state, procstate.picture(subject.root), subject.ignore, True)):
                 return False
             subject.init.pause(0.01)
 
@@ -278,9 +279,12 @@ class KilledRestores:
 
 
 def outside(network):
-    """Returns the mounts that the init of the test sees, and the nftables tables if its network is private."""
+    """Returns the mounts and the System V shared memory that the init of the test sees, and the nftables tables if its
+    network is private."""
     with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as mounts:
         found = {" ".join(line.split()[2:6]) for line in mounts}
+    with open("/proc/sysvipc/shm", encoding="ascii") as segments:
+        found |= {f"System V shared memory {line.split()[1]}" for line in segments}
     if network and (nft := shutil.which("nft")):
         found |= set(subprocess.run([nft, "list", "tables"], capture_output=True, text=True, check=False).stdout.splitlines())
     return found

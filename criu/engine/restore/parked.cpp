@@ -9,6 +9,7 @@
 #include "criu/engine/restore/prepared.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/memory/pages/read_watch.hpp"
+#include "criu/memory/shmem/sysv_shm.hpp"
 #include "criu/model/process_tree.hpp"
 #include "criu/tty/outside_terminals.hpp"
 
@@ -32,6 +33,7 @@ std::chrono::microseconds complete(BornRestore& born) {
     while (UniqueFd master = planned.files.terminals().handedOver())
         planned.run.listeners.handOverOrphanMaster(std::move(master));
     planned.segments.finish();
+    born.prepared.systemV->markRemovals();
     planned.cgroups.setProperties();
     return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - born.since);
 }

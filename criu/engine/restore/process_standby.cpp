@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/restore/process_standby.hpp"
 
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-
 #include "criu/base/error.hpp"
 #include "criu/engine/restore/task/restorer_area.hpp"
 #include "criu/engine/restorer_room.hpp"
@@ -29,13 +26,11 @@ bool ProcessStandby::prepare() {
         pie::StepList steps;
         steps.add(pie::Op::EndUnlessSet, pie::Subject::Other, 0, commitWordAt(area_));
         const bool isLeader = threads_.empty();
-        if (isLeader && steps_.becomesDumpable)
-            steps.call(pie::Subject::Dumpable, 1, SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0).check = pie::ResultCheck::Any;
         // Only the leader stops the process; the other threads wait until the process continues.
-        if (isLeader && steps_.stops) {
+        if (isLeader && stops_) {
             steps.add(pie::Op::StopSelf, pie::Subject::Other, 0);
             steps.add(pie::Op::FutexAdd, pie::Subject::Other, 0, continued, 1);
-        } else if (steps_.stops) {
+        } else if (stops_) {
             steps.add(pie::Op::FutexWait, pie::Subject::Other, 0, continued, 1);
         }
         steps.add(pie::Op::FrameReturn, pie::Subject::Other, 0, standby->frame());

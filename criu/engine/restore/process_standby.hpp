@@ -16,15 +16,10 @@ namespace criu::engine {
 /// with its own registers.
 class ProcessStandby {
 public:
-    /// Further steps of the leader after the commit.
-    struct Steps {
-        bool becomesDumpable;
-        bool stops;  ///< the process was stopped at the dump
-    };
-
-    /// Changes nothing. `process` and `area` must outlive the object.
-    ProcessStandby(compel::FrozenProcess& process, const compel::InjectedMemory& area, Steps steps) noexcept
-        : process_(process), area_(area), steps_(steps) {}
+    /// Changes nothing. `process` and `area` must outlive the object. `stops`: the leader stops the process after the
+    /// commit, because it was stopped at the dump.
+    ProcessStandby(compel::FrozenProcess& process, const compel::InjectedMemory& area, bool stops) noexcept
+        : process_(process), area_(area), stops_(stops) {}
 
     /// Writes frames and programs to the process. Returns false if a thread can't be in stand-by. Throws Error.
     [[nodiscard]] bool prepare();
@@ -42,7 +37,7 @@ private:
 
     compel::FrozenProcess& process_;
     const compel::InjectedMemory& area_;
-    Steps steps_;
+    bool stops_;
     std::vector<Prepared> threads_;
 };
 

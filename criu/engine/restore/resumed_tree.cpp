@@ -295,7 +295,9 @@ void ResumedTree::setUserDispatch(const model::Task& task, const Threads& thread
 }
 
 void ResumedTree::commit(const RestoreRun& run, bool stopAll, bool freezes) {
-    standsBy_ = keepsRestorer_ && beginStandby(run, stopAll);
+    for (std::size_t i = 0; i < processes_.size(); ++i)
+        show(run, i);
+    standsBy_ = keepsRestorer_ && beginStandby(stopAll);
     if (!standsBy_)
         recordProcesses(run.log);
     // From here on, each process continues by itself if criu is killed.
@@ -305,7 +307,7 @@ void ResumedTree::commit(const RestoreRun& run, bool stopAll, bool freezes) {
     if (!freezes)
         return;
     endStandby(run);
-    forEachLiving(run, [&](std::size_t i) { finish(run, i); });
+    forEachLiving(run, [&](std::size_t i) { setUserDispatch(*members_[i].task, members_[i].threads); });
     finished_ = true;
 }
 
@@ -327,13 +329,16 @@ void ResumedTree::endStandby(const RestoreRun& run) {
             unmapRestorers(run, first, std::min(first + kProcessesAtOnce, members_.size()));
 }
 
-/// Sets the dumpable flag of the images and syscall user dispatch. Call it last, because other processes of the same
-/// user may read and change a dumpable process (ptrace(2)).
-void ResumedTree::finish(const RestoreRun& run, std::size_t index) {
-    const model::Task& task = *members_[index].task;
-    if (becomesDumpable(run, task))
+/// Sets the dumpable flag of the images. From then on, other processes of the same user may read and change the process
+/// (ptrace(2)). So all processes must have their credentials.
+void ResumedTree::show(const RestoreRun& run, std::size_t index) {
+    if (!becomesDumpable(run, *members_[index].task))
+        return;
+    try {
         makeDumpable(processes_[index]);
-    setUserDispatch(task, members_[index].threads);
+    } catch (const compel::TraceeGone&) {
+        return;  // ignored: only an outside process can have killed the process
+    }
 }
 
 /// Calls `work` for the index of each process. Ignores the end of a process: only an outside process can have killed
@@ -363,20 +368,13 @@ void ResumedTree::stop(std::size_t index, bool stopAll) {
 
 /// Begins the stand-by of all processes. Returns false, and begins none, if a thread can't be in stand-by: a thread
 /// with a shadow stack.
-bool ResumedTree::beginStandby(const RestoreRun& run, bool stopAll) {
+bool ResumedTree::beginStandby(bool stopAll) {
     std::vector<ProcessStandby>& standbys = standbys_;
     standbys.reserve(processes_.size());
     for (std::size_t i = 0; i < processes_.size(); ++i) {
-        const model::Task& task = *members_[i].task;
-        const bool shows = becomesDumpable(run, task);
-        // In stand-by, seccomp filters of the process may forbid the call.
-        const bool isFiltered = run.content.seccomp.contains(task.pid);
-        standbys.emplace_back(
-            processes_[i], members_[i].area,
-            ProcessStandby::Steps{shows && !isFiltered, stopAll || task.state == model::TaskState::Stopped});
+        standbys.emplace_back(processes_[i], members_[i].area,
+                              stopAll || members_[i].task->state == model::TaskState::Stopped);
         try {
-            if (shows && isFiltered)
-                makeDumpable(processes_[i]);
             if (!standbys.back().prepare())
                 return false;
         } catch (const compel::TraceeGone&) {
@@ -438,7 +436,7 @@ void ResumedTree::resumeTasks(const RestoreRun& run) {
     // Ignores errors: a thread that criu has resumed before has ended the process.
     forEachLiving(run, [&](std::size_t i) {
         if (!finished_)
-            finish(run, i);
+            setUserDispatch(*members_[i].task, members_[i].threads);
         processes_[i].detach();
     });
     members_.clear();

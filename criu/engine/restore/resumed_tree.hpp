@@ -37,13 +37,12 @@ public:
     /// an error in criu can't give a process more privileges than it had.
     void requireRights(const RestoreRun& run, const PidMap& pids) const;
 
-    /// Commits the restore. Afterwards, processes in stand-by continue even if criu is killed. Then group-stops the
-    /// processes that were stopped at the dump; with `stopAll`, every process. `freezes`: true if criu or a listener
-    /// may freeze cgroups of processes before resumeTasks(). The kernel executes no system call in a frozen cgroup, so
-    /// this function then also unmaps the restorer and makes processes dumpable. Throws Error only before the commit.
+    /// Makes processes dumpable, and commits the restore. Afterwards, processes in stand-by continue even if criu is
+    /// killed. Then group-stops the processes that were stopped at the dump; with `stopAll`, every process. `freezes`:
+    /// true if criu or a listener may freeze cgroups of processes before resumeTasks(). The kernel executes no system
+    /// call in a frozen cgroup, so this function then also unmaps the restorer. Throws Error only before the commit.
     void commit(const RestoreRun& run, bool stopAll, bool freezes);
-    /// Unmaps the restorer, makes processes dumpable, and resumes all processes except group-stopped ones. Call
-    /// commit() before.
+    /// Unmaps the restorer, and resumes all processes except group-stopped ones. Call commit() before.
     void resumeTasks(const RestoreRun& run);
 
 private:
@@ -55,10 +54,10 @@ private:
     static void releaseFiles(const RestoreRun& run, compel::FrozenProcess& process, const Member& member);
     void dropPrivileges(const RestoreRun& run, std::size_t first, std::size_t end);
     static void complete(const RestoreRun& run, compel::FrozenProcess& process, const Member& member);
-    [[nodiscard]] bool beginStandby(const RestoreRun& run, bool stopAll);
+    [[nodiscard]] bool beginStandby(bool stopAll);
     void recordProcesses(Log& log) const;
     void endStandby(const RestoreRun& run);
-    void finish(const RestoreRun& run, std::size_t index);
+    void show(const RestoreRun& run, std::size_t index);
     template <typename Work>
     void forEachLiving(const RestoreRun& run, const Work& work);
     void stop(std::size_t index, bool stopAll);

@@ -62,7 +62,7 @@ void openNetwork(BornRestore& born) {
     if (planned.nsContext.ownNetwork)
         orWarn(planned.log(), [&] { planned.run.listeners.notify(Stage::NetworkUnlock); });
     planned.nsContext.inNetwork([&] {
-        planned.files.finish(born.pids, planned.nsContext.ids);
+        planned.files.finish();
         planned.networkLock.unlock();
     });
     for (const auto& kind : planned.namespaces)
@@ -87,6 +87,7 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
     const std::vector<namespaces::ParkedProcess> processes = processesOf(born);
     for (const auto& kind : planned.namespaces)
         kind->clean(processes);
+    planned.files.setOwners(born.pids, planned.nsContext.ids);
     parking.tree.requireRights(prepared.run, born.pids);
     planned.files.recordLinks();
     // Commits before the network opens: a peer must not get packets of a tree that the kernel then kills with criu.

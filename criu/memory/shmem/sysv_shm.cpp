@@ -7,10 +7,13 @@
 #include <cstring>
 
 #include "criu/base/error.hpp"
+#include "criu/base/journal.hpp"
 #include "criu/base/log.hpp"
 #include "criu/base/machine.hpp"
 #include "criu/base/mapping.hpp"
 #include "criu/image/image_dir.hpp"
+#include "criu/kernel/namespace_visit.hpp"
+#include "criu/kernel/proc/proc_ns.hpp"
 #include "criu/memory/mappings/vma_pages.hpp"
 #include "criu/memory/shmem/segments.hpp"
 #include "criu/memory/shmem/segments_dump.hpp"
@@ -124,6 +127,7 @@ void SysvShmRestore::create(const ImageDir& images, const PageSources& pages, st
             requireSame(entry, *found);
             log_.info("System V shared memory {} is still there", id);
         } else {
+            recordSegment(id);
             makeSegment(entry);
             created_.push_back(id);
         }
@@ -135,17 +139,25 @@ void SysvShmRestore::create(const ImageDir& images, const PageSources& pages, st
     }
 }
 
+/// Lets `criu rescue` remove the segment if criu is killed.
+void SysvShmRestore::recordSegment(int id) const {
+    if (!log_.journal().isOpen())
+        return;
+    const UniqueFd space = kernel::openOwnNamespace(kernel::NamespaceKind::Ipc);
+    log_.journal().record({"segment", fmt::format("{}", kernel::namespaceInode(space.get())), fmt::format("{}", id)});
+}
+
 SysvShmRestore::~SysvShmRestore() {
     for (const int id : created_)
         if (::shmctl(id, IPC_RMID, nullptr) != 0)
             log_.warn("System V shared memory {} of the failed restore is left: {}", id, std::strerror(errno));
 }
 
-void SysvShmRestore::commit() noexcept {
-    created_.clear();
-    for (const int id : removalMarked_)
-        if (::shmctl(id, IPC_RMID, nullptr) != 0)
-            log_.warn("System V shared memory {} can't be marked for removal: {}", id, std::strerror(errno));
+void SysvShmRestore::markRemovals() {
+    for (const int id : removalMarked_) {
+        sys(::shmctl(id, IPC_RMID, nullptr), "mark System V shared memory {} for removal", id);
+        std::erase(created_, id);
+    }
     removalMarked_.clear();
 }
 

@@ -63,11 +63,15 @@ public:
     void create(const ImageDir& images, const PageSources& pages, std::uint32_t namespaceId, const model::IdMap& ids,
                 const std::function<void()>& checkStop = {});
 
-    /// Keeps the segments. Call it when the processes have attached them. Marks a segment for removal if it had this
-    /// mark at the dump.
-    void commit() noexcept;
+    /// Marks the segments for removal that had this mark at the dump. Call it when the processes have attached them,
+    /// because the kernel removes a marked segment when it is detached for the last time (shmctl(2)). Throws Error.
+    void markRemovals();
+    /// Keeps the segments.
+    void commit() noexcept { created_.clear(); }
 
 private:
+    void recordSegment(int id) const;
+
     Log& log_;
     std::vector<int> created_;
     std::vector<int> removalMarked_;

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -423,6 +424,74 @@ TEST_CASE("rescue freezes the cgroup that a killed restore has thawed", "[rescue
     std::ifstream(group + "/cgroup.freeze") >> state;
     CHECK(state == "1");
     ::rmdir(group.c_str());
+}
+
+TEST_CASE("rescue removes the cgroups that a killed restore has created", "[rescue]") {
+    const std::string hierarchy = freezerHierarchy();
+    const std::string path = "/criu-rescue-made-" + std::to_string(::getpid());
+    const std::string group = hierarchy + path;
+    if (hierarchy.empty() || ::mkdir(group.c_str(), 0755) != 0) {
+        WARN("skipped: no writable hierarchy of cgroups with a freezer");
+        return;
+    }
+    const std::string controllers = fs::exists(group + "/cgroup.freeze") ? "" : "freezer";
+    struct stat status {};
+    REQUIRE(::stat(group.c_str(), &status) == 0);
+    const std::string device = std::to_string(status.st_dev);
+    const std::string inode = std::to_string(status.st_ino);
+    RestoreFolder folder;
+    folder.lines().record({"group", controllers, path});
+    SECTION("if the restore recorded the inode") {
+        folder.lines().record({"group", controllers, path, device, inode});
+        CHECK_THAT(folder.rescue(), Catch::Contains("removed cgroup " + path));
+        CHECK_FALSE(fs::exists(group));
+    }
+    SECTION("if the restore was killed at the creation") {
+        CHECK_THAT(folder.rescue(), Catch::Contains("removed cgroup " + path));
+        CHECK_FALSE(fs::exists(group));
+    }
+    SECTION("unless another process has created it") {
+        folder.lines().record({"group", controllers, path, device, inode + "1"});
+        CHECK(folder.rescue() == "Nothing to do\n");
+        CHECK(fs::exists(group));
+    }
+    SECTION("unless the restored tree runs") {
+        folder.lines().record({"group", controllers, path, device, inode});
+        folder.recordRoot();
+        CHECK(folder.rescue() == "Nothing to do\n");
+        CHECK(fs::exists(group));
+    }
+    ::rmdir(group.c_str());
+}
+
+TEST_CASE("rescue removes System V shared memory that a killed restore has created", "[rescue]") {
+    const int id = ::shmget(IPC_PRIVATE, 1, 0600);
+    REQUIRE(id >= 0);
+    const UniqueFd space = kernel::openOwnNamespace(kernel::NamespaceKind::Ipc);
+    const std::uint32_t own = kernel::namespaceInode(space.get());
+    const auto exists = [&] {
+        shmid_ds status{};
+        return ::shmctl(id, IPC_STAT, &status) == 0;
+    };
+    RestoreFolder folder;
+    SECTION("in the IPC namespace of rescue") {
+        folder.lines().record({"segment", std::to_string(own), std::to_string(id)});
+        CHECK_THAT(folder.rescue(), Catch::Contains("removed System V shared memory " + std::to_string(id)));
+        CHECK_FALSE(exists());
+    }
+    SECTION("unless the segment is of another IPC namespace") {
+        folder.lines().record({"segment", std::to_string(own + 1), std::to_string(id)});
+        CHECK(folder.rescue() == "Nothing to do\n");
+        CHECK(exists());
+    }
+    SECTION("unless a process has attached it") {
+        folder.lines().record({"segment", std::to_string(own), std::to_string(id)});
+        void* const attached = ::shmat(id, nullptr, 0);
+        CHECK_THAT(folder.rescue(1), Catch::Contains("is attached"));
+        CHECK(exists());
+        ::shmdt(attached);
+    }
+    ::shmctl(id, IPC_RMID, nullptr);
 }
 
 TEST_CASE("rescue completes the network of a killed restore whose tree runs", "[rescue]") {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: also restore-killed
 // zdtm: fails-with-4.2 it refuses System V shared memory outside of a dumped IPC namespace
 #include <sys/ipc.h>
 

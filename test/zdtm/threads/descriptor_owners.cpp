@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: also restore-killed
 #include <fcntl.h>
 #include <sys/syscall.h>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: also restore-killed
 // zdtm: fails-with-4.2 its processes are created inside of the user namespace, where they have no right to choose pids
 #include "user_spaces.hpp"
 

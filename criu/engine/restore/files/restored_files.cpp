@@ -271,9 +271,13 @@ void RestoredFiles::begin() {
         kind.half->beforeProcesses();
 }
 
-void RestoredFiles::finish(const PidMap& pids, const model::IdMap& ids) {
+void RestoredFiles::setOwners(const PidMap& pids, const model::IdMap& ids) {
     pids_ = &pids;
     setOwnerTids(*this, *this, pids, ids);
+    fetchFrom_.reset();
+}
+
+void RestoredFiles::finish() {
     for (const Kind& kind : kinds_)
         kind.half->finish(*this);
     fetchFrom_.reset();

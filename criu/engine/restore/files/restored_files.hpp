@@ -93,9 +93,11 @@ public:
 
     /// Lets the fd kinds begin their work. Call it when the plan is complete and the root waits at the gate.
     void begin();
-    /// Sets owner thread ids, and completes the work of the fd kinds. Call it when all processes are parked. `ids`: id
-    /// map of the tree's user namespace.
-    void finish(const PidMap& pids, const model::IdMap& ids);
+    /// Sets owner thread ids. Call it when all processes are parked. `pids` must outlive the object. `ids`: id map of
+    /// the tree's user namespace. Throws Error.
+    void setOwners(const PidMap& pids, const model::IdMap& ids);
+    /// Completes the work of the fd kinds. Call it after setOwners().
+    void finish();
     /// Calls files::PathRemaps::noteLinks(). The functions below call create(), setMounts(), removeLinks() and
     /// recordLinks() of PathRemaps.
     void noteLinks() { remaps_.noteLinks(*this); }
@@ -153,7 +155,7 @@ private:
     LateFiles late_;
     PathRights rights_;
     const PidMap* pids_ = nullptr;
-    /// Pidfd of the process from which fetch() has most recently fetched a descriptor, during finish().
+    /// Pidfd of the process from which fetch() has most recently fetched a descriptor, during setOwners() and finish().
     std::optional<kernel::PidFd> fetchFrom_;
     const kernel::Usernsd* usernsd_ = nullptr;
 };
