@@ -128,6 +128,20 @@ void setOwner(int group, const CgroupPropEntry& property) {
     changeMode(file.get(), static_cast<mode_t>(property.perms->mode));
 }
 
+/// Sets properties that criu sets when all processes exist.
+void setLate(int group, std::span<CgroupPropEntry* const> properties, bool unified) {
+    for (const CgroupPropEntry* property : properties) {
+        if (isFreezer(property->name) || (!unified && isEarly(property->name)))
+            continue;
+        setProperty(group, property->name, property->value);
+        setOwner(group, *property);
+    }
+}
+
+bool isFrozen(const CgroupPropEntry* property) {
+    return isFreezer(property->name) && property->value != runningValue(property->name);
+}
+
 }  // namespace
 
 /// Cgroup that criu has created.
@@ -512,26 +526,18 @@ void CgroupRestore::setProperties() {
         const UniqueFd fd = openGroup(hierarchies_->root(group.controllers), group.path);
         if (!group.fresh)
             setOwner(fd.get(), group.entry->dir_perms, "it");
-        const auto set = [&](std::span<CgroupPropEntry* const> properties, bool unified) {
-            for (const CgroupPropEntry* property : properties) {
-                if (isFreezer(property->name) || (!unified && isEarly(property->name)))
-                    continue;
-                setProperty(fd.get(), property->name, property->value);
-                setOwner(fd.get(), *property);
-            }
-        };
-        set(list(group.entry->properties, group.entry->n_properties), false);
-        set(list(group.entry->more_properties, group.entry->n_more_properties), true);
+        const auto properties = list(group.entry->properties, group.entry->n_properties);
+        setLate(fd.get(), properties, false);
+        setLate(fd.get(), list(group.entry->more_properties, group.entry->n_more_properties), true);
+        if (std::any_of(properties.begin(), properties.end(), isFrozen))
+            thawed_.recordThawed(fd.get());
     }
 }
 
 bool CgroupRestore::freezes() const {
     return !thawed_.empty() || std::any_of(groups_.begin(), groups_.end(), [this](const Group& group) {
         const auto properties = list(group.entry->properties, group.entry->n_properties);
-        return setsProperties(group) &&
-               std::any_of(properties.begin(), properties.end(), [](const CgroupPropEntry* property) {
-                   return isFreezer(property->name) && property->value != runningValue(property->name);
-               });
+        return setsProperties(group) && std::any_of(properties.begin(), properties.end(), isFrozen);
     });
 }
 

@@ -24,6 +24,17 @@ std::string valueOf(int group, const std::string& name) {
     return property->value;
 }
 
+/// Writes one of the values, for version 2 or 1, unless the cgroup has it. Returns true if it wrote.
+bool setOther(int group, const char* unified, const char* first) {
+    const bool isUnified = ::faccessat(group, kFreeze, F_OK, 0) == 0;
+    const char* const name = isUnified ? kFreeze : kState;
+    const char* const value = isUnified ? unified : first;
+    if (valueOf(group, name) == value)
+        return false;
+    writeFile(group, name, value);
+    return true;
+}
+
 }  // namespace
 
 Freezer::Freezer(const std::string& path, std::chrono::seconds timeout, StopRequest& stop, Journal* journal)
@@ -56,20 +67,11 @@ Freezer::Freezer(const std::string& path, std::chrono::seconds timeout, StopRequ
 }
 
 bool Freezer::thawOther(int group) {
-    const bool unified = ::faccessat(group, kFreeze, F_OK, 0) == 0;
-    const char* const name = unified ? kFreeze : kState;
-    const char* const thawed = unified ? "0" : "THAWED";
-    if (valueOf(group, name) == thawed)
-        return false;
-    writeFile(group, name, thawed);
-    return true;
+    return setOther(group, "0", "THAWED");
 }
 
 bool Freezer::freezeOther(int group) {
-    if (valueOf(group, kFreeze) == "1")
-        return false;
-    writeFile(group, kFreeze, "1");
-    return true;
+    return setOther(group, "1", "FROZEN");
 }
 
 Freezer::~Freezer() {

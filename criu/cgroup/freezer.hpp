@@ -42,7 +42,7 @@ public:
 
     /// Thaws the cgroup with the open directory `group` if it is frozen. Returns false if it wasn't. Throws Error.
     static bool thawOther(int group);
-    /// Freezes the cgroup of version 2 with the open directory `group`, without a wait. Returns false if it was frozen.
+    /// Freezes the cgroup with the open directory `group`, without a wait. Returns false if it was frozen.
     /// Throws Error.
     static bool freezeOther(int group);
 

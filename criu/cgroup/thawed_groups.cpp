@@ -63,13 +63,17 @@ void ThawedGroups::thaw(int root, const std::string& controllers, const std::str
             throw error;
         }
         log_.info("Thawed cgroup {} for the time of the restore", each);
-        if (log_.journal().isOpen()) {
-            const auto record = kernel::FolderRecord::of(group.get());
-            log_.journal().record({"thaw", record.identity(), record.path()});
-        }
+        recordThawed(group.get());
         writeFile(group.get(), kFreezeFile, "0");
         groups_.push_back({std::move(group), each});
     }
+}
+
+void ThawedGroups::recordThawed(int group) const {
+    if (!log_.journal().isOpen())
+        return;
+    const auto record = kernel::FolderRecord::of(group);
+    log_.journal().record({"thaw", record.identity(), record.path()});
 }
 
 void ThawedGroups::freeze() {

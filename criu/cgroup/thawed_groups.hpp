@@ -25,6 +25,8 @@ public:
     /// `controllers` are those of a hierarchy of version 1. Throws Error if a frozen cgroup contains processes, because
     /// criu would resume them. Also throws if the freezer of version 1 has frozen the cgroup.
     void thaw(int root, const std::string& controllers, const std::string& path);
+    /// Lets `criu rescue` freeze an open cgroup if criu is killed before it does so itself.
+    void recordThawed(int group) const;
     /// Returns true if no cgroup is thawed.
     [[nodiscard]] bool empty() const noexcept { return groups_.empty(); }
     /// Freezes the cgroups again. All processes must be stopped by criu. Throws Error.

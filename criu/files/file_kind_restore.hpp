@@ -29,8 +29,12 @@ public:
     /// Called after the restore is planned, and before criu creates any process.
     virtual void beforeProcesses() {}
 
-    /// Called when all files are open and all processes are frozen, directly before the processes run.
+    /// Makes the files usable for the processes. Called when all files are open and all processes are frozen, after the
+    /// commit of the restore. If criu is killed before it, processes run with unfinished files.
     virtual void finish(RestoredTree&) {}
+
+    /// Opens the network. Called after finish(), and directly before the processes run.
+    virtual void open(RestoredTree&) {}
 };
 
 }  // namespace criu::files

@@ -7,6 +7,11 @@
 #include "criu/base/ids.hpp"
 #include "images/fown.fwd.hpp"
 
+namespace criu::pie {
+class RemoteData;
+class StepList;
+}  // namespace criu::pie
+
 namespace criu::files {
 
 class FileOpener;
@@ -49,6 +54,10 @@ public:
     /// Restores state that refers to descriptor numbers or processes. Runs once in a process that uses the file, after
     /// all processes exist and have their descriptors.
     virtual void complete(PlacedFiles&) {}
+
+    /// Adds the system calls by which a process finishes the file by its descriptor `fd` if criu is killed between the
+    /// commit of the restore and FileKindRestore::finish(). They may fail, because the process may lack a privilege.
+    virtual void addFinish(int /*fd*/, pie::StepList&, pie::RemoteData&) const {}
 
     /// Returns the dumped signal owner (F_SETOWN) of an open file description, or null if it had none. The engine
     /// restores it.

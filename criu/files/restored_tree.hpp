@@ -6,7 +6,7 @@
 
 namespace criu::files {
 
-/// Functions that FileKindRestore::finish() may call. All processes are complete and frozen.
+/// Functions that FileKindRestore::finish() and open() may call. All processes are complete and frozen.
 class RestoredTree {
 public:
     virtual ~RestoredTree() = default;

@@ -89,8 +89,12 @@ public:
     }
 
     void finish(files::RestoredTree& tree) override {
+        forEachInRepair(tree, [](const RestoredInet& file, int socket) { file.endRepair(socket); });
+    }
+
+    void open(files::RestoredTree& tree) override {
         lock_.unlock();
-        endRepairs(tree);
+        forEachInRepair(tree, [](const RestoredInet& file, int socket) { file.probeWindow(socket); });
     }
 
 private:
@@ -116,9 +120,10 @@ private:
         }
     }
 
-    /// Ends repair mode of all connections. Several threads do this, because each call takes long: the kernel sends a
-    /// window probe in it.
-    void endRepairs(files::RestoredTree& tree) {
+    /// Calls `work` for all connections that processes have in repair mode. Several threads do this, because a window
+    /// probe takes long.
+    template <typename Work>
+    void forEachInRepair(files::RestoredTree& tree, const Work& work) {
         constexpr std::size_t kJob = 32;
         constexpr unsigned kMostThreads = 4;
         using Sockets = std::vector<std::pair<const RestoredInet*, UniqueFd>>;
@@ -130,9 +135,9 @@ private:
             for (; some->size() < kJob && at < connections_.size(); ++at)
                 if (const RestoredInet& file = *connections_[at]; file.isInRepair() && tree.isHeld(file.id()))
                     some->emplace_back(&file, tree.fetch(file.id()));
-            const auto end = [some] {
+            const auto end = [some, work] {
                 for (auto& [file, socket] : *some) {
-                    file->endRepair(socket.get());
+                    work(*file, socket.get());
                     socket.reset();
                 }
             };

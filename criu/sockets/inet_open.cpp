@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <net/if.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include "criu/image/record.hpp"
 #include "criu/kernel/net/inet_diag.hpp"
 #include "criu/model/options.hpp"
+#include "criu/pie/program_builder.hpp"
 #include "criu/sockets/inet_options.hpp"
 #include "criu/sockets/multicast.hpp"
 #include "criu/sockets/socket_options.hpp"
@@ -206,10 +208,18 @@ void RestoredInet::finishOpen(int socket, files::FileOpener& opener) const {
 }
 
 void RestoredInet::restoreReuse(int socket) const {
-    setFlag(socket, SO_REUSEADDR, entry_.opts->has_reuseaddr != 0 && entry_.opts->reuseaddr != 0 ? 1 : 0,
-            "SO_REUSEADDR");
-    if (portShared_ && (entry_.opts->has_so_reuseport == 0 || entry_.opts->so_reuseport == 0))
+    setFlag(socket, SO_REUSEADDR, reusesAddress() ? 1 : 0, "SO_REUSEADDR");
+    if (hidesSharedPort())
         setFlag(socket, SO_REUSEPORT, 0, "SO_REUSEPORT");
+}
+
+bool RestoredInet::reusesAddress() const noexcept {
+    return entry_.opts->has_reuseaddr != 0 && entry_.opts->reuseaddr != 0;
+}
+
+/// True if criu has set SO_REUSEPORT to bind the socket, and the dumped socket didn't have it.
+bool RestoredInet::hidesSharedPort() const noexcept {
+    return portShared_ && (entry_.opts->has_so_reuseport == 0 || entry_.opts->so_reuseport == 0);
 }
 
 void RestoredInet::complete(files::PlacedFiles& files) {
@@ -219,6 +229,24 @@ void RestoredInet::complete(files::PlacedFiles& files) {
 }
 
 void RestoredInet::endRepair(int socket) const {
+    leaveRepairQuietly(socket);
+    restoreReuse(socket);
+}
+
+void RestoredInet::addFinish(int fd, pie::StepList& steps, pie::RemoteData& data) const {
+    if (!isInRepair())
+        return;
+    const auto set = [&](int level, int option, int value) {
+        steps.call(pie::Subject::Other, fd, SYS_setsockopt, fd, level, option, data.put(value), sizeof(value), 0)
+            .check = pie::ResultCheck::Any;
+    };
+    set(IPPROTO_TCP, TCP_REPAIR, TCP_REPAIR_OFF);
+    set(SOL_SOCKET, SO_REUSEADDR, reusesAddress() ? 1 : 0);
+    if (hidesSharedPort())
+        set(SOL_SOCKET, SO_REUSEPORT, 0);
+}
+
+void RestoredInet::probeWindow(int socket) const {
     leaveRepair(socket);
     restoreReuse(socket);
 }

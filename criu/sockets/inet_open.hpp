@@ -41,10 +41,14 @@ public:
     /// Records that another socket of the tree listens at the same port.
     void setPortShared() noexcept { portShared_ = true; }
 
-    /// True if the socket stays in repair mode until the network is unlocked.
+    void addFinish(int fd, pie::StepList& steps, pie::RemoteData& data) const override;
+
+    /// True if the socket is in repair mode until the commit of the restore.
     [[nodiscard]] bool isInRepair() const noexcept { return isConnection() && !tcpClose_ && !given_; }
-    /// Ends repair mode. `socket`: any descriptor of this socket.
+    /// Ends repair mode, under the network lock. `socket`: any descriptor of this socket.
     void endRepair(int socket) const;
+    /// Sends a window probe. The peer answers the probe with its window.
+    void probeWindow(int socket) const;
 
 private:
     [[nodiscard]] bool isTcp() const noexcept;
@@ -55,6 +59,8 @@ private:
     [[nodiscard]] bool bindAfterClosed(int socket, const SocketAddress& address, socklen_t length) const;
     void finishOpen(int socket, files::FileOpener& opener) const;
     void restoreReuse(int socket) const;
+    [[nodiscard]] bool reusesAddress() const noexcept;
+    [[nodiscard]] bool hidesSharedPort() const noexcept;
 
     const InetSkEntry& entry_;
     TcpState state_;

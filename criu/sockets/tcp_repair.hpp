@@ -48,7 +48,8 @@ struct TcpInfo {
 [[nodiscard]] TcpInfo readTcpInfo(int socket);
 
 void enterRepair(int socket);
-/// Ends repair mode with a window probe. The peer answers the probe with its window.
+/// Ends repair mode with a window probe. The peer answers the probe with its window. Outside of repair mode, only sends
+/// the probe. In both cases, the kernel sets SO_REUSEADDR to 0 (do_tcp_setsockopt()).
 void leaveRepair(int socket);
 /// Ends repair mode without a window probe.
 void leaveRepairQuietly(int socket);

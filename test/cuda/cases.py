@@ -148,6 +148,20 @@ class Run:
         shutil.rmtree(self.work, ignore_errors=True)
 
 
+def lazy(settings, *words):
+    """Restores a program whose host memory comes later, from a lazy-pages daemon."""
+    run = Run(settings, [settings.counter, *words], "READY")
+    try:
+        run.dump()
+        size = run.size()
+        run.must("lazy-pages", "--daemon", "--pidfile", "lazy.pid")
+        run.restore("--lazy-pages")
+        run.end(1)
+        return run.times, size
+    finally:
+        run.clean()
+
+
 def counter(settings, *words, processes=1, times=1, dump=(), restore=()):
     """Dumps and restores a program that fills memory and counts, this many times."""
     command = [settings.counter, *words]

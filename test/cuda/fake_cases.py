@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-from cases import Failed, Settings, counter
+from cases import Failed, Settings, counter, lazy
 from failure_cases import (failed_before, failed_restore, fault, interrupted, interrupted_restore, killed, killed_at_moments,
                            killed_before_checkpoint, killed_beside_namesake, killed_with_others_lock, forked, left_open, lost, mute, nested, not_brought_back,
                            refused_by_others, restores_killed_at_moments, stopped)
@@ -224,6 +224,7 @@ CASES = {
     "a child that executes a program": executed,
     "switched off": switched_off,
     "dumped beforehand": pre_dumped,
+    "lazy pages": lambda settings: lazy(settings, "32", "pinned"),
     "a page server": page_server,
     "a stream": streamed,
     "in the background": in_background,

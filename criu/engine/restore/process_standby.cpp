@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/restore/process_standby.hpp"
 
-#include "criu/base/error.hpp"
 #include "criu/engine/restore/task/restorer_area.hpp"
 #include "criu/engine/restorer_room.hpp"
+#include "criu/files/restored_file.hpp"
 #include "criu/pie/enter.hpp"
 #include "criu/pie/program_builder.hpp"
 
@@ -12,33 +12,46 @@ namespace criu::engine {
 bool ProcessStandby::prepare() {
     std::vector<compel::FrozenThread>& threads = process_.threads();
     const StandbyRoom room;
-    if (area_.dataSize < threads.size() * room.all())
+    const std::size_t frames = threads.size() * (room.stack + room.frame);
+    if (area_.dataSize < frames)
         return false;
-    pie::RemoteData data(area_.data);
+    pie::RemoteData data(area_.data + frames);
     const std::uint64_t continued = data.reserve(sizeof(std::uint32_t));
-    std::uint64_t next = area_.data + threads.size() * room.program;
+    std::uint64_t next = area_.data;
+    bool waits = false;
     for (compel::FrozenThread& thread : threads) {
         const std::uint64_t stackTop = next + room.stack;
         next = stackTop + room.frame;
-        const auto standby = compel::Standby::place(thread.tracee, next);
+        const auto standby = compel::Standby::place(thread.tracee, stackTop);
         if (!standby)
             return false;
         pie::StepList steps;
         steps.add(pie::Op::EndUnlessSet, pie::Subject::Other, 0, commitWordAt(area_));
-        const bool isLeader = threads_.empty();
-        // Only the leader stops the process; the other threads wait until the process continues.
-        if (isLeader && stops_) {
-            steps.add(pie::Op::StopSelf, pie::Subject::Other, 0);
-            steps.add(pie::Op::FutexAdd, pie::Subject::Other, 0, continued, 1);
-        } else if (stops_) {
+        if (threads_.empty())
+            waits = addSteps(steps, data, continued);
+        else if (waits)
             steps.add(pie::Op::FutexWait, pie::Subject::Other, 0, continued, 1);
-        }
         steps.add(pie::Op::FrameReturn, pie::Subject::Other, 0, standby->frame());
         threads_.push_back({*standby, steps.place(data, 0, 0, false), stackTop});
     }
-    if (data.bytes().size() > threads.size() * room.program)
-        fail("a program by which a thread continues needs more than {} bytes", room.program);
+    if (area_.dataSize - frames < data.bytes().size())
+        return false;
     process_.memory().write(data.base(), data.bytes());
+    return true;
+}
+
+/// Adds the steps of the leader. Returns true if the other threads must wait at `continued` until the leader has
+/// executed them.
+bool ProcessStandby::addSteps(pie::StepList& steps, pie::RemoteData& data, std::uint64_t continued) const {
+    const std::size_t before = steps.size();
+    for (const auto& [fd, file] : files_)
+        file->addFinish(fd, steps, data);
+    // Only the leader stops the process; the other threads wait until the process continues.
+    if (stops_)
+        steps.add(pie::Op::StopSelf, pie::Subject::Other, 0);
+    if (steps.size() == before)
+        return false;
+    steps.add(pie::Op::FutexAdd, pie::Subject::Other, 0, continued, 1);
     return true;
 }
 

@@ -5,9 +5,19 @@
 #include <compel/process.hpp>
 #include <compel/standby.hpp>
 
+#include <utility>
 #include <vector>
 
 #include "criu/engine/fwd.hpp"
+
+namespace criu::files {
+class RestoredFile;
+}
+
+namespace criu::pie {
+class RemoteData;
+class StepList;
+}  // namespace criu::pie
 
 namespace criu::engine {
 
@@ -21,6 +31,10 @@ public:
     ProcessStandby(compel::FrozenProcess& process, const compel::InjectedMemory& area, bool stops) noexcept
         : process_(process), area_(area), stops_(stops) {}
 
+    /// Lets the leader finish a file before any thread continues. `fd`: descriptor of the process. The file must
+    /// outlive the object. Call it before prepare().
+    void addFile(int fd, const files::RestoredFile& file) { files_.emplace_back(fd, &file); }
+
     /// Writes frames and programs to the process. Returns false if a thread can't be in stand-by. Throws Error.
     [[nodiscard]] bool prepare();
     /// Begins the stand-by of all threads. Throws Error.
@@ -29,6 +43,8 @@ public:
     void end();
 
 private:
+    [[nodiscard]] bool addSteps(pie::StepList& steps, pie::RemoteData& data, std::uint64_t continued) const;
+
     struct Prepared {
         compel::Standby thread;
         std::uint64_t program;
@@ -38,6 +54,7 @@ private:
     compel::FrozenProcess& process_;
     const compel::InjectedMemory& area_;
     bool stops_;
+    std::vector<std::pair<int, const files::RestoredFile*>> files_;
     std::vector<Prepared> threads_;
 };
 

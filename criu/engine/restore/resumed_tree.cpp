@@ -96,6 +96,12 @@ void setPosixLocks(compel::RemoteSyscalls& calls, std::uint64_t room, const std:
     }
 }
 
+void addFiles(const RestoreRun& run, const model::FdTable& table, ProcessStandby& standby) {
+    for (const model::FdSlot& slot : table.slots)
+        if (const auto at = run.files.indexOf(slot.file))
+            standby.addFile(slot.fd, *run.files.at(*at).file);
+}
+
 void makeDumpable(compel::FrozenProcess& process) {
     compel::RemoteSyscalls calls(process.leader(), process.syscallInstruction());
     calls.checkedCall("become dumpable", SYS_prctl, {PR_SET_DUMPABLE, 1});
@@ -294,14 +300,17 @@ void ResumedTree::setUserDispatch(const model::Task& task, const Threads& thread
                 ->tracee.setUserDispatch(compel::UserDispatch{dispatch->selector, dispatch->start, dispatch->size});
 }
 
-void ResumedTree::commit(const RestoreRun& run, bool stopAll, bool freezes) {
+void ResumedTree::commit(const RestoreRun& run, bool stopAll) {
     for (std::size_t i = 0; i < processes_.size(); ++i)
         show(run, i);
-    standsBy_ = keepsRestorer_ && beginStandby(stopAll);
+    standsBy_ = keepsRestorer_ && beginStandby(run, stopAll);
     if (!standsBy_)
         recordProcesses(run.log);
     // From here on, each process continues by itself if criu is killed.
     run.control.commitWord().commit();
+}
+
+void ResumedTree::settle(const RestoreRun& run, bool stopAll, bool freezes) {
     // Stops processes in stand-by, because the stand-by also stops them if criu is killed before this call.
     forEachLiving(run, [&](std::size_t i) { stop(i, stopAll); });
     if (!freezes)
@@ -368,12 +377,15 @@ void ResumedTree::stop(std::size_t index, bool stopAll) {
 
 /// Begins the stand-by of all processes. Returns false, and begins none, if a thread can't be in stand-by: a thread
 /// with a shadow stack.
-bool ResumedTree::beginStandby(bool stopAll) {
+bool ResumedTree::beginStandby(const RestoreRun& run, bool stopAll) {
     std::vector<ProcessStandby>& standbys = standbys_;
     standbys.reserve(processes_.size());
     for (std::size_t i = 0; i < processes_.size(); ++i) {
         standbys.emplace_back(processes_[i], members_[i].area,
                               stopAll || members_[i].task->state == model::TaskState::Stopped);
+        // Seccomp filters of the process may forbid the calls.
+        if (!run.content.seccomp.contains(members_[i].task->pid))
+            addFiles(run, *members_[i].task->files, standbys.back());
         try {
             if (!standbys.back().prepare())
                 return false;

@@ -38,11 +38,15 @@ public:
     void requireRights(const RestoreRun& run, const PidMap& pids) const;
 
     /// Makes processes dumpable, and commits the restore. Afterwards, processes in stand-by continue even if criu is
-    /// killed. Then group-stops the processes that were stopped at the dump; with `stopAll`, every process. `freezes`:
-    /// true if criu or a listener may freeze cgroups of processes before resumeTasks(). The kernel executes no system
-    /// call in a frozen cgroup, so this function then also unmaps the restorer. Throws Error only before the commit.
-    void commit(const RestoreRun& run, bool stopAll, bool freezes);
-    /// Unmaps the restorer, and resumes all processes except group-stopped ones. Call commit() before.
+    /// killed. `stopAll`: true if settle() stops all processes. Throws Error only before the commit.
+    void commit(const RestoreRun& run, bool stopAll);
+    /// True if the processes are in stand-by. Otherwise, the kernel kills them with criu until resumeTasks().
+    [[nodiscard]] bool standsBy() const noexcept { return standsBy_; }
+    /// Group-stops the processes that were stopped at the dump; with `stopAll`, every process. Call it after commit().
+    /// `freezes`: true if criu or a listener may freeze cgroups of processes before resumeTasks(). The kernel executes
+    /// no system call in a frozen cgroup, so this function then also unmaps the restorer. Throws no Error.
+    void settle(const RestoreRun& run, bool stopAll, bool freezes);
+    /// Unmaps the restorer, and resumes all processes except group-stopped ones. Call settle() before.
     void resumeTasks(const RestoreRun& run);
 
 private:
@@ -54,7 +58,7 @@ private:
     static void releaseFiles(const RestoreRun& run, compel::FrozenProcess& process, const Member& member);
     void dropPrivileges(const RestoreRun& run, std::size_t first, std::size_t end);
     static void complete(const RestoreRun& run, compel::FrozenProcess& process, const Member& member);
-    [[nodiscard]] bool beginStandby(bool stopAll);
+    [[nodiscard]] bool beginStandby(const RestoreRun& run, bool stopAll);
     void recordProcesses(Log& log) const;
     void endStandby(const RestoreRun& run);
     void show(const RestoreRun& run, std::size_t index);

@@ -62,7 +62,7 @@ void openNetwork(BornRestore& born) {
     if (planned.nsContext.ownNetwork)
         orWarn(planned.log(), [&] { planned.run.listeners.notify(Stage::NetworkUnlock); });
     planned.nsContext.inNetwork([&] {
-        planned.files.finish();
+        planned.files.open();
         planned.networkLock.unlock();
     });
     for (const auto& kind : planned.namespaces)
@@ -91,8 +91,13 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
     parking.tree.requireRights(prepared.run, born.pids);
     planned.files.recordLinks();
     // Commits before the network opens: a peer must not get packets of a tree that the kernel then kills with criu.
-    parking.tree.commit(prepared.run, planned.options().finalState == model::FinalState::Stopped,
-                        planned.cgroups.freezes() || planned.run.listeners.mayFreeze());
+    const bool stopAll = planned.options().finalState == model::FinalState::Stopped;
+    parking.tree.commit(prepared.run, stopAll);
+    // At once, because the processes run with these files if criu is killed now. Later for processes that the kernel
+    // would kill with criu: their sockets would send a FIN outside of repair mode.
+    if (parking.tree.standsBy())
+        orWarn(planned.log(), [&] { planned.nsContext.inNetwork([&] { planned.files.finish(); }); });
+    parking.tree.settle(prepared.run, stopAll, planned.cgroups.freezes() || planned.run.listeners.mayFreeze());
     // Destroyed before the phases of the restore. After a failure, its destructor thaws the cgroups before criu kills
     // the processes, because processes in a frozen cgroup of version 1 can't end.
     cgroup::FrozenGroups frozen = planned.cgroups.freeze();

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: also restore-killed
 // zdtm: between rmdir $(cat group)/leaf $(cat group)/stopped $(cat group)
 #include "cgroups.hpp"
 #include "zdtm.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// zdtm: modes once, five
+// zdtm: modes once, five, restore-killed
 // zdtm: dump-options --tcp-established
 // zdtm: restore-options --tcp-established
 // zdtm: network own

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: also restore-killed
 // zdtm: dump-options --tcp-established
 // zdtm: restore-options --tcp-established
 // zdtm: outside echo

@@ -96,8 +96,10 @@ public:
     /// Sets owner thread ids. Call it when all processes are parked. `pids` must outlive the object. `ids`: id map of
     /// the tree's user namespace. Throws Error.
     void setOwners(const PidMap& pids, const model::IdMap& ids);
-    /// Completes the work of the fd kinds. Call it after setOwners().
+    /// Calls FileKindRestore::finish() of all kinds. Call it after setOwners().
     void finish();
+    /// Calls FileKindRestore::open() of all kinds, and before it finish() if the caller hasn't.
+    void open();
     /// Calls files::PathRemaps::noteLinks(). The functions below call create(), setMounts(), removeLinks() and
     /// recordLinks() of PathRemaps.
     void noteLinks() { remaps_.noteLinks(*this); }
@@ -155,8 +157,10 @@ private:
     LateFiles late_;
     PathRights rights_;
     const PidMap* pids_ = nullptr;
-    /// Pidfd of the process from which fetch() has most recently fetched a descriptor, during setOwners() and finish().
+    /// Pidfd of the process from which fetch() has most recently fetched a descriptor, during one of setOwners(),
+    /// finish() and open().
     std::optional<kernel::PidFd> fetchFrom_;
+    bool finished_ = false;
     const kernel::Usernsd* usernsd_ = nullptr;
 };
 
