@@ -161,7 +161,7 @@ void JournalReverter::removeTable(const JournalLine& line) const {
 void JournalReverter::removeLock(std::span<const JournalLine> lines) const {
     if (inNetwork(static_cast<std::uint32_t>(numberOf(lines.front().at(1))),
                   [&] { sockets::NetworkLock::removeRecorded(lines, log_); }))
-        report_("removed the network lock of the restored tree");
+        report_("removed the network lock of the tree");
 }
 
 void JournalReverter::removeName(const JournalLine& line, const std::string& restoreRoot, std::uint64_t begin) const {

@@ -55,7 +55,7 @@ public:
     void freeze(const JournalLine& line) const;
     /// Removes the nftables table of a line "table".
     void removeTable(const JournalLine& line) const;
-    /// Removes the network lock of a line "lock" and the lines "connection" after it.
+    /// Removes the network lock of a line "lock" or "rules" and the lines "connection" after it.
     void removeLock(std::span<const JournalLine> lines) const;
     /// Removes the file of a line "creating" or "name". `restoreRoot`: directory of --root. `begin`: time of the
     /// journal in seconds since 1970; a file that criu may have created isn't older.

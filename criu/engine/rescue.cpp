@@ -107,6 +107,21 @@ void revertLine(const JournalReverter& reverter, const JournalLine& line, bool s
         reverter.removeTable(line);
 }
 
+/// Removes the network locks of lines of a kind.
+bool removeLocks(const JournalReverter& reverter, const std::vector<JournalLine>& lines, std::string_view kind,
+                 const Reports& reports) {
+    bool done = true;
+    for (std::size_t at = 0; at < lines.size(); ++at) {
+        if (lines[at].front() != kind || lines[at].size() != 5)
+            continue;
+        std::size_t end = at + 1;
+        while (end < lines.size() && lines[end].front() == "connection" && lines[end].size() == 3)
+            ++end;
+        done = succeeds(reports, [&] { reverter.removeLock(std::span(lines).subspan(at, end - at)); }) && done;
+    }
+    return done;
+}
+
 /// Reverts the changes of a dump, the latest first. `mayRun`: false if the pid namespace of the tree has ended.
 Reverted revertDump(const std::vector<JournalLine>& lines, bool mayRun, const Reports& reports, Log& log) {
     std::optional<JournalProcess> root;
@@ -122,6 +137,7 @@ Reverted revertDump(const std::vector<JournalLine>& lines, bool mayRun, const Re
     bool done = true;
     for (auto line = lines.rbegin(); line != lines.rend(); ++line)
         done = succeeds(reports, [&] { revertLine(reverter, *line, stillFrozen); }) && done;
+    done = removeLocks(reverter, lines, "rules", reports) && done;
     done = succeeds(reports, [&] { reverter.endRepairs(); }) && done;
     return done ? Reverted::Done : Reverted::Failed;
 }
@@ -148,18 +164,10 @@ std::vector<const JournalLine*> createdNames(const std::vector<JournalLine>& lin
 
 /// Ends what criu does after the commit of a restore: removes temporary links and the network lock.
 bool completeRestore(const JournalReverter& reverter, const std::vector<JournalLine>& lines, const Reports& reports) {
-    bool done = true;
-    for (std::size_t at = 0; at < lines.size(); ++at) {
-        const JournalLine& line = lines[at];
+    bool done = removeLocks(reverter, lines, "lock", reports);
+    for (const JournalLine& line : lines)
         if (line.front() == "link" && line.size() == 5)
             done = succeeds(reports, [&] { reverter.removeLink(line); }) && done;
-        if (line.front() != "lock" || line.size() != 5)
-            continue;
-        std::size_t end = at + 1;
-        while (end < lines.size() && lines[end].front() == "connection" && lines[end].size() == 3)
-            ++end;
-        done = succeeds(reports, [&] { reverter.removeLock(std::span(lines).subspan(at, end - at)); }) && done;
-    }
     return succeeds(reports, [&] { reverter.endRepairs(); }) && done;
 }
 
@@ -206,6 +214,7 @@ Reverted revertRestore(const std::vector<JournalLine>& lines, bool mayRun, const
         if (line.front() == "thaw" && line.size() == 3)
             done = succeeds(reports, [&] { reverter.freeze(line); }) && done;
     }
+    done = removeLocks(reverter, lines, "rules", reports) && done;
     if (reverter.treeRuns())
         done = completeRestore(reverter, lines, reports) && done;
     else

@@ -150,11 +150,13 @@ void NetworkLock::lockByMethod() const {
     if (method_ == Method::Nftables) {
         recordTable();
         kernel::Nftables().run(nftablesLock(table(), false));
-    } else if (method_ == Method::Iptables && whole_)
+    } else if (method_ == Method::Iptables) {
+        recordLock("rules");
+        if (!whole_)
+            return lockIptables();
         for (const Iptables::Family family : families())
             Iptables(family).run(iptablesNamespaceLock());
-    else if (method_ == Method::Iptables)
-        lockIptables();
+    }
 }
 
 /// Adds the table to the journal before criu creates it without owner in the calling thread's network namespace.
@@ -163,18 +165,25 @@ void NetworkLock::recordTable() const {
     log_.journal().record({"table", table(), fmt::format("{}", kernel::namespaceInode(network.get()))});
 }
 
-/// Adds to the journal how to remove the lock when the restored tree runs.
-void NetworkLock::recordLock() const {
+/// Adds to the journal how to remove the lock. `kind`: "lock" if only a restored tree that runs ends the lock; "rules"
+/// if a killed criu ends it.
+void NetworkLock::recordLock(std::string_view kind) const {
     Journal& journal = log_.journal();
     if (!journal.isOpen())
         return;
     const UniqueFd network = kernel::openOwnNamespace(kernel::NamespaceKind::Net);
-    journal.record({"lock", fmt::format("{}", kernel::namespaceInode(network.get())),
+    journal.record({kind, fmt::format("{}", kernel::namespaceInode(network.get())),
                     fmt::format("{}", networkLockNumber(method_)), runId_, whole_ ? "whole" : "connections"});
     // Only iptables needs the connections, because it has a rule for each of them.
     if (!whole_ && method_ == Method::Iptables)
         for (const InetConnection& connection : *locked_)
             journal.record({"connection", connection.local.word(), connection.remote.word()});
+}
+
+/// Lets `criu rescue` remove the lock if the restored tree runs. Does nothing if lockByMethod() has recorded it.
+void NetworkLock::recordLockOfTree() const {
+    if (found_ || method_ != Method::Iptables)
+        recordLock("lock");
 }
 
 void NetworkLock::removeRecorded(std::span<const JournalLine> lines, Log& log) {
@@ -238,7 +247,7 @@ void NetworkLock::ensure(std::vector<InetConnection> dumped, std::vector<InetCon
                 return;
             lockByMethod();
         }
-        recordLock();
+        recordLockOfTree();
     } catch (const std::exception& error) {
         warn(error);
     }
@@ -253,7 +262,7 @@ void NetworkLock::ensureNamespace() noexcept {
             return;
         if (!found_)
             lockByMethod();
-        recordLock();
+        recordLockOfTree();
     } catch (const std::exception& error) {
         warn(error);
     }

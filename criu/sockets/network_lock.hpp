@@ -88,9 +88,9 @@ public:
     /// Removes the lock if this object has created it.
     void release() noexcept;
 
-    /// Removes a lock that ensure() or ensureNamespace() has recorded in the journal of a killed restore. `lines`: the
-    /// line "lock" and the lines "connection" that follow it. The calling thread must be in the network namespace of
-    /// the lock. Throws Error if the lines are damaged.
+    /// Removes a lock that a killed dump or restore has recorded in its journal. `lines`: the line "lock" or "rules"
+    /// and the lines "connection" that follow it. The calling thread must be in the network namespace of the lock.
+    /// Throws Error if the lines are damaged.
     static void removeRecorded(std::span<const std::vector<std::string>> lines, Log& log);
 
 private:
@@ -100,7 +100,8 @@ private:
     void requireMethod() const;
     bool hold() noexcept;
     void recordTable() const;
-    void recordLock() const;
+    void recordLock(std::string_view kind) const;
+    void recordLockOfTree() const;
     void lockByMethod() const;
     void removeOldTable() const noexcept;
     void chooseMethod();

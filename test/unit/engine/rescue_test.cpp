@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -28,10 +29,12 @@
 #include "criu/kernel/names/created_name.hpp"
 #include "criu/kernel/names/folder_record.hpp"
 #include "criu/kernel/namespace_visit.hpp"
+#include "criu/kernel/net/iptables.hpp"
 #include "criu/kernel/net/nftables.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/kernel/proc/stat.hpp"
 #include "criu/model/options.hpp"
+#include "criu/sockets/iptables_rule.hpp"
 #include "criu/sockets/network_lock.hpp"
 #include "criu/sockets/tcp_repair.hpp"
 
@@ -227,6 +230,35 @@ TEST_CASE("rescue removes the network lock of a killed dump", "[rescue]") {
         folder.lines().record({"table", "inet CRIU-0123-ab", std::to_string(network)});
         CHECK_THAT(folder.rescue(), Catch::Contains("removed the network lock \"inet CRIU-0123-ab\""));
         CHECK_THAT(tables(), !Catch::Contains("CRIU-") && Catch::Contains("kept"));
+    });
+}
+
+TEST_CASE("rescue removes the iptables rules of a killed dump", "[rescue]") {
+    const kernel::Iptables iptables(kernel::Iptables::Family::V4);
+    if (!iptables.available()) {
+        WARN("skipped: iptables isn't installed");
+        return;
+    }
+    kernel::runInThread([&] {
+        if (::unshare(CLONE_NEWNET) != 0) {
+            WARN("skipped: this user can't create network namespaces");
+            return;
+        }
+        sockets::InetConnection connection;
+        connection.local.words[0] = connection.remote.words[0] = htonl(INADDR_LOOPBACK);
+        connection.local.port = 80;
+        connection.remote.port = 4000;
+        iptables.run(sockets::iptablesInsertions({&connection, 1}, AF_INET));
+        iptables.run("*filter\n-A INPUT -p tcp --dport 81 -j DROP\nCOMMIT\n");
+        REQUIRE_THAT(iptables.filterRules(), Catch::Contains("--dport 80 "));
+        JournalFolder folder;
+        folder.begin();
+        const auto network = kernel::namespaceInode(kernel::openOwnNamespace(kernel::NamespaceKind::Net).get());
+        const std::string method = std::to_string(sockets::networkLockNumber(model::NetworkLock::Iptables));
+        folder.lines().record({"rules", std::to_string(network), method, "0123-ab", "connections"});
+        folder.lines().record({"connection", connection.local.word(), connection.remote.word()});
+        CHECK_THAT(folder.rescue(), Catch::Contains("removed the network lock of the tree"));
+        CHECK_THAT(iptables.filterRules(), !Catch::Contains("--dport 80 ") && Catch::Contains("--dport 81 "));
     });
 }
 
@@ -514,7 +546,7 @@ TEST_CASE("rescue completes the network of a killed restore whose tree runs", "[
         const std::string nftables = std::to_string(sockets::networkLockNumber(model::NetworkLock::Nftables));
         folder.lines().record({"lock", network, nftables, "0123-ab", "connections"});
         const std::string answer = folder.rescue();
-        CHECK_THAT(answer, Catch::Contains("removed the network lock of the restored tree"));
+        CHECK_THAT(answer, Catch::Contains("removed the network lock of the tree"));
         CHECK_THAT(answer, Catch::Contains("ended the repair mode of 1 TCP sockets"));
         CHECK_THAT(kernel::Nftables().run("list tables inet\n"), !Catch::Contains("CRIU-") && Catch::Contains("kept"));
     });
