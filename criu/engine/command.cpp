@@ -235,6 +235,10 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
             warnIfShared(run.imagesDir.get(), options.imagesDir, log);
             limitCoreFile();
             return {lazyPages(run), {}};
+        case Command::MemoryProvider:
+            warnIfShared(run.imagesDir.get(), options.imagesDir, log);
+            limitCoreFile();
+            return {provideMemory(run), {}};
         case Command::Dedup:
             return {dedup(run), {}};
         case Command::Check:

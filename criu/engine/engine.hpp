@@ -69,6 +69,10 @@ int pageServer(Run& run);
 /// because it couldn't read their pages. Throws Error.
 int lazyPages(Run& run);
 
+/// Serves images and memory to restores (images/extmem.proto), which connect to options.providerSocket, or to one
+/// restore by a passed socket. With options.detached, a daemon does the work. Returns the exit status. Throws Error.
+int provideMemory(Run& run);
+
 /// Frees a page in parent images if later images also contain this page. Returns the exit status. Throws Error.
 int dedup(Run& run);
 

@@ -236,4 +236,8 @@ void ImageDir::fetch(const std::string& file) const {
         supply_->fetch(file);
 }
 
+int ImageDir::supplyDescriptor() const noexcept {
+    return supply_ == nullptr ? -1 : supply_->descriptor();
+}
+
 }  // namespace criu

@@ -116,6 +116,8 @@ public:
     /// Sets the supply from which criu fetches each file before it opens the file. If null, all files are in the
     /// directory. The supply must outlive this object.
     void setSupply(const ImageSupply* supply) noexcept { supply_ = supply; }
+    /// Returns the descriptor of the supply (ImageSupply::descriptor()), or -1.
+    [[nodiscard]] int supplyDescriptor() const noexcept;
     /// Fetches a file from the supply, for code that opens the file without this class.
     void fetch(const std::string& file) const;
 

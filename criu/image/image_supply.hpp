@@ -22,6 +22,9 @@ public:
     /// the file. `flags`: flags of open(2). Any thread and any forked process may call this function. Throws Error.
     [[nodiscard]] virtual UniqueFd open(const std::string& /*name*/, int /*flags*/) const { return {}; }
 
+    /// Returns the descriptor that open() needs; -1 if it needs none. A forked process that calls open() must keep it.
+    [[nodiscard]] virtual int descriptor() const noexcept { return -1; }
+
 protected:
     ImageSupply() = default;
 };

@@ -236,6 +236,7 @@ struct Options {
     std::uint64_t backgroundMemory = 0;  ///< limit of a memory snapshot in bytes; 0 for no limit
     PreDumpMode preDumpMode = PreDumpMode::Splice;
     bool stream = false;                        ///< images go to or come from criu-image-streamer
+    std::optional<std::string> providerSocket;  ///< socket of a memory provider, relative to the work directory
     std::optional<std::string> streamTo;        ///< --stream-to: "-", a descriptor number, or a path
     std::optional<std::string> streamFrom;      ///< --stream-from: "-", a descriptor number, or a path
     std::optional<std::uint64_t> streamMemory;  ///< --stream-memory in bytes; unset: half of the machine's memory

@@ -24,6 +24,8 @@ constexpr CommandRow kCommands[kCommandCount] = {
     {StreamUnpack, "stream unpack", true, "stream unpack -D DIR [--stream-from FILE]",
      "write the images of a stream to image files"},
     {Rescue, "rescue", true, "rescue", "revert what killed dumps and restores have left"},
+    {MemoryProvider, "memory-provider", true, "memory-provider -D DIR --provider-socket FILE",
+     "serve images and memory to restores with --provider-socket"},
 };
 
 constexpr bool inOrder() noexcept {

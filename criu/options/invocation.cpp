@@ -254,14 +254,27 @@ static void requireMappable(const model::Options& options) {
              options.decrypt ? "--decrypt" : "--signed-by");
 }
 
-/// Throws Error for options that can't be combined with an external memory provider.
-static void requireProvidable(const model::Options& options) {
-    const auto& given = options.inheritFds;
-    if (std::none_of(given.begin(), given.end(), [](const auto& each) { return each.name == model::kMemoryProvider; }))
+/// Throws Error for options that can't be combined with an external memory provider. Throws Error for a provider
+/// without a socket.
+static void requireProvidable(const Invocation& invocation) {
+    const model::Options& options = invocation.options;
+    const auto isSocket = [](const model::InheritFd& each) { return each.name == model::kMemoryProvider; };
+    const auto passed = std::count_if(options.inheritFds.begin(), options.inheritFds.end(), isSocket);
+    if (passed != 0 && options.providerSocket)
+        fail("--provider-socket and --inherit-fd fd[N]:{} exclude each other: there is one socket",
+             model::kMemoryProvider);
+    if (invocation.command == Command::MemoryProvider) {
+        if (passed == 0 && !options.providerSocket)
+            fail("memory-provider needs --provider-socket FILE, or a connected socket (--inherit-fd fd[N]:{})",
+                 model::kMemoryProvider);
+        if (static_cast<std::size_t>(passed) != options.inheritFds.size())
+            fail("memory-provider has no other use for --inherit-fd than fd[N]:{}", model::kMemoryProvider);
         return;
-    if (options.lazyPages || options.mapPages)
-        fail("an external memory provider and {} exclude each other: pages come from one place",
-             options.lazyPages ? "--lazy-pages" : "--map-pages");
+    }
+    if (passed == 0 && !options.providerSocket)
+        return;
+    if (options.lazyPages)
+        fail("an external memory provider and --lazy-pages exclude each other: pages come from one place");
     if (options.signedBy)
         fail("an external memory provider and --signed-by exclude each other: its memory has no signature");
 }
@@ -311,12 +324,13 @@ void validate(Invocation& invocation, std::vector<std::string> words) {
     if (options.restoreSibling && options.newPidNamespace && forRestore)
         fail(
             "--restore-sibling and --new-pidns exclude each other: the init of the new pid namespace creates the root");
-    if (!forRestore && !(options.inheritFds.empty() && options.inheritMarks.empty()))
+    if (!forRestore && command != Command::MemoryProvider &&
+        !(options.inheritFds.empty() && options.inheritMarks.empty()))
         fail("--inherit-fd is for restore only");
     if (forRestore && options.mapPages)
         requireMappable(options);
-    if (forRestore)
-        requireProvidable(options);
+    if (forRestore || command == Command::MemoryProvider)
+        requireProvidable(invocation);
     if (command == Command::PreDump && options.lazyPages)
         fail("pre-dump can't be combined with --lazy-pages: its memory goes on to change");
     if (command == Command::Dump && options.lazyPages && options.pageServer)

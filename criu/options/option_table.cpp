@@ -27,18 +27,19 @@ constexpr CommandSet StreamTargets{Restore, StreamUnpack};
 constexpr CommandSet StreamMemory{Dump, PreDump, Restore, CpuinfoDump};
 constexpr CommandSet OnDump{Dump};
 constexpr CommandSet OnRestore{Restore, Explain};
-constexpr CommandSet Detachable{Restore, PageServer, Service, LazyPages};
+constexpr CommandSet Detachable{Restore, PageServer, Service, LazyPages, MemoryProvider};
 constexpr CommandSet Scripted{Dump, Restore, PageServer, Service, LazyPages};
 constexpr CommandSet CpuAware{Dump, Restore, CpuinfoCheck, Explain};
-constexpr CommandSet Serving{PageServer, Service, LazyPages, Dump};
+constexpr CommandSet Serving{PageServer, Service, LazyPages, Dump, MemoryProvider};
 constexpr CommandSet PageFileUsers{Dump, PreDump, Restore, LazyPages, PageServer};
 constexpr CommandSet OnPreDump{PreDump};
-constexpr CommandSet Decrypting{Restore, Explain, Verify, LazyPages, PageServer};
+constexpr CommandSet Decrypting{Restore, Explain, Verify, LazyPages, PageServer, MemoryProvider};
 constexpr CommandSet Timed{Dump, PreDump, Restore, PageServer, LazyPages, StreamPack, StreamUnpack, Service};
 constexpr CommandSet Deduping{Dump, Restore, PageServer, PreDump};
 constexpr CommandSet Lazy{Dump, Restore, PageServer};
 constexpr CommandSet PageClients{Dump, PreDump, LazyPages};
-constexpr CommandSet Summing{Dump, PreDump, PageServer, Restore, LazyPages, Explain};
+constexpr CommandSet Summing{Dump, PreDump, PageServer, Restore, LazyPages, Explain, MemoryProvider};
+constexpr CommandSet Providing{Restore, Explain, MemoryProvider};
 constexpr CommandSet OnCheck{Check};
 constexpr CommandSet Both{Dump, Restore, Explain};
 constexpr CommandSet Reports{Dump, PreDump, Restore, Check, Explain, Verify};
@@ -181,7 +182,7 @@ constexpr OptionRow kTable[] = {
      Required,
      "fd[N]:NAME",
      NoNo,
-     OnRestore,
+     Providing,
      Built,
      "use criu's descriptor N for this file; may be repeated",
      parsedInto<parseInheritFd>,
@@ -438,6 +439,9 @@ constexpr OptionRow kTable[] = {
      "share memory copy-on-write with other restores of the same images; a daemon runs as long as the restored "
      "processes",
      flag<&O::mapPages>, "map_pages"},
+    {Memory, "provider-socket", 0, Required, "FILE", NoNo, Providing, Built,
+     "take images and memory from criu memory-provider, which listens at this socket in the work directory",
+     text<&O::providerSocket>},
     {Transfer,
      "page-server",
      0,

@@ -18,6 +18,7 @@
 #include "criu/base/stop_request.hpp"
 #include "criu/engine/action_scripts.hpp"
 #include "criu/kernel/names/pid_file.hpp"
+#include "criu/kernel/names/socket_name.hpp"
 #include "criu/kernel/proc/pidfd.hpp"
 #include "criu/service/listening_socket.hpp"
 #include "criu/service/served_clients.hpp"

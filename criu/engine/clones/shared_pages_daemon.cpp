@@ -33,10 +33,13 @@ bool isFile(int fd) noexcept {
 
 /// Closes all descriptors that the daemon has inherited from the restore, except the images and a log file.
 void leaveRestore(SharedPagesStart& start) {
+    start.supply.reset(start.directory.supplyDescriptor());
     detachFromCommand();
     start.stop.forget();
     std::vector<int> kept = start.place.descriptors();
     kept.push_back(start.client.get());
+    if (start.supply)
+        kept.push_back(start.supply.get());
     for (const ImageDir* directory = &start.directory; directory != nullptr; directory = directory->parent())
         kept.push_back(directory->fd());
     const int log = start.log.fd();
@@ -115,6 +118,7 @@ int keep(SharedPagesStart& start) {
     }
     writing.reset();
     start.client.reset();
+    start.supply.reset();
     const int status = WorkerMonitor(worker, std::move(reading), start.log).run(start.stop);
     start.place.remove();
     return status;

@@ -15,6 +15,9 @@ struct SharedPagesStart {
     const ImageDir& directory;
     StopRequest& stop;
     Log& log;
+    /// Descriptor of the directory's supply (ImageDir::supplyDescriptor()), until the content is open. A memory
+    /// provider waits for the end of all its copies.
+    UniqueFd supply{};
 };
 
 /// Runs the shared-pages daemon, which serves the memory of all clones of one dump. The daemon owns the shared-pages

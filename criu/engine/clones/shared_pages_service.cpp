@@ -110,6 +110,7 @@ private:
             numbers_.emplace(task.pid, number);
         }
         store_.seal();
+        start_.supply.reset();
     }
 
     void acceptClient(UniqueFd socket) {

@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <map>
@@ -21,14 +20,15 @@
 #include "criu/base/ready_wait.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/engine/local_channel.hpp"
+#include "criu/engine/restore/provider_socket.hpp"
 #include "criu/engine/restore/restore_images.hpp"
 #include "criu/image/record.hpp"
 #include "criu/kernel/fd_store.hpp"
+#include "criu/kernel/names/socket_name.hpp"
 #include "criu/kernel/pass_fd.hpp"
 #include "criu/memory/lazy/lazy_areas.hpp"
 #include "criu/memory/mappings/vma_status.hpp"
 #include "criu/memory/pages/provided_pages.hpp"
-#include "criu/model/memory_provider_name.hpp"
 #include "criu/model/options.hpp"
 #include "criu/model/process_tree.hpp"
 #include "images/extmem.hpp"
@@ -84,6 +84,7 @@ struct MemoryProvider::Impl {
     UniqueFd socket;
     WaitLimit limit;
     WaitLimit longLimit;  ///< limit of WAIT_READY
+    bool mapsPages;       ///< --map-pages
     Log& log;
     pid_t owner = ::getpid();
     bool ended = false;
@@ -92,19 +93,10 @@ struct MemoryProvider::Impl {
 };
 
 std::unique_ptr<MemoryProvider> MemoryProvider::connect(const model::Options& options, StopRequest& stop, Log& log) {
-    const auto given = std::find_if(options.inheritFds.begin(), options.inheritFds.end(),
-                                    [](const model::InheritFd& each) { return each.name == model::kMemoryProvider; });
-    if (given == options.inheritFds.end())
+    UniqueFd socket = options.providerSocket ? connectTo(*options.providerSocket) : passedProviderSocket(options);
+    if (!socket)
         return nullptr;
-    const ErrorContext context(
-        [&] { return fmt::format("--inherit-fd fd[{}]:{}", given->fd, model::kMemoryProvider); });
-    int type = 0;
-    socklen_t size = sizeof(type);
-    sys(::getsockopt(given->fd, SOL_SOCKET, SO_TYPE, &type, &size), "look at the socket of the provider");
-    if (type != SOCK_SEQPACKET)
-        fail("the provider's socket isn't of type SOCK_SEQPACKET");
-    auto provider = std::make_unique<MemoryProvider>(
-        UniqueFd(sys(::fcntl(given->fd, F_DUPFD_CLOEXEC, 0), "take over the socket")), options, stop, log);
+    auto provider = std::make_unique<MemoryProvider>(std::move(socket), options, stop, log);
     const int status = provider->impl_->ask(requestOf(EXTMEM_OP__EXTMEM_INIT), Reply::Bare).status;
     if (status != 0)
         provider->impl_->ended = true;  // a provider that hasn't begun gets no ABORT
@@ -119,7 +111,8 @@ std::unique_ptr<MemoryProvider> MemoryProvider::connect(const model::Options& op
 }
 
 MemoryProvider::MemoryProvider(UniqueFd socket, const model::Options& options, StopRequest& stop, Log& log)
-    : impl_(new Impl{std::move(socket), waitLimitOf(options, stop), readyLimitOf(options, stop), log}) {}
+    : impl_(new Impl{std::move(socket), waitLimitOf(options, stop), readyLimitOf(options, stop), options.mapPages,
+                     log}) {}
 
 void MemoryProvider::share(kernel::FdStore& store) {
     impl_->socket = store.inherit(kernel::FdKey::Given, std::move(impl_->socket));
@@ -198,7 +191,13 @@ UniqueFd MemoryProvider::open(const std::string& name, int flags) const {
     return file;
 }
 
+int MemoryProvider::descriptor() const noexcept {
+    return impl_->socket.get();
+}
+
 void MemoryProvider::askForMemory(const RestoreImages& images, kernel::FdStore& store) {
+    if (impl_->mapsPages)
+        return;
     std::size_t files = 0;
     for (const auto& task : images.tree.tasks) {
         if (!task->alive() || !task->mm)

@@ -26,9 +26,9 @@ struct Task;
 
 namespace criu::engine {
 
-/// Connection of a restore to an external memory provider (--inherit-fd fd[N]:extmem-provider, images/extmem.proto).
-/// The provider may supply images, private anonymous memory, and shared memory, each as a file. A restore uses its own
-/// images for objects that the provider declines (ENOTSUP).
+/// Connection of a restore to an external memory provider (--provider-socket, --inherit-fd fd[N]:extmem-provider,
+/// images/extmem.proto). The provider may supply images, private anonymous memory, and shared memory, each as a file. A
+/// restore uses its own images for objects that the provider declines (ENOTSUP).
 ///
 /// The destructor reports an aborted restore to the provider unless commit() was called.
 class MemoryProvider final : public ImageSupply {
@@ -42,8 +42,10 @@ public:
 
     void fetch(const std::string& /*name*/) const override {}
     [[nodiscard]] UniqueFd open(const std::string& name, int flags) const override;
+    [[nodiscard]] int descriptor() const noexcept override;
 
-    /// Asks for the private memory of all processes, and adds the files to `store`.
+    /// Asks for the private memory of all processes, and adds the files to `store`. With --map-pages, does nothing:
+    /// clones share the pages of the images, which the provider may supply, too.
     void askForMemory(const RestoreImages& images, kernel::FdStore& store);
     /// Asks for a shared memory object. Returns an invalid descriptor if the provider declines. Throws Error for a file
     /// of another size.

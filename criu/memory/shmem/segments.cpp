@@ -29,8 +29,7 @@ constexpr std::string_view kAnonymousHuge = "/anon_hugepage";
 constexpr std::uint32_t kHugeSizeMask = 0x3fU << 26;  // MFD_HUGE_MASK << MFD_HUGE_SHIFT; mmap(2) uses the same bits
 constexpr std::uint32_t kFutureWrite = 0x10;          // F_SEAL_FUTURE_WRITE (Linux 5.1)
 
-/// Creates shared anonymous memory and returns a descriptor of it. /proc/PID/maps shows mappings of it as "/dev/zero
-/// (deleted)", as for mmap(MAP_SHARED | MAP_ANONYMOUS).
+/// See makeAnonymousShared(). `extraFlags`: flags of mmap(2).
 UniqueFd makeAnonymous(std::uint64_t size, int extraFlags = MAP_NORESERVE) {
     const int flags = MAP_SHARED | MAP_ANONYMOUS | extraFlags;
     void* const at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, flags, -1, 0);
@@ -91,6 +90,10 @@ bool mapsForWriting(const VmaEntry& vma) {
 }
 
 }  // namespace
+
+UniqueFd makeAnonymousShared(std::uint64_t size) {
+    return makeAnonymous(size);
+}
 
 std::uint64_t fillSharedContent(const PageSource* pages, std::uint64_t shmid, std::span<std::byte> memory,
                                 const std::function<void()>& checkStop, const ReadWatch& watch, bool frees) {

@@ -32,6 +32,10 @@ struct ProcessTree;
 namespace criu::memory {
 struct ReadWatch;
 
+/// Creates shared anonymous memory and returns a descriptor of it. /proc/PID/maps shows mappings of it as "/dev/zero
+/// (deleted)", as for mmap(MAP_SHARED | MAP_ANONYMOUS). Throws Error.
+[[nodiscard]] UniqueFd makeAnonymousShared(std::uint64_t size);
+
 /// Segments of a restore. The coordinator creates all segments before the first process, so that all processes inherit
 /// the descriptors. Threads of the coordinator fill the contents while criu restores processes.
 class Segments {

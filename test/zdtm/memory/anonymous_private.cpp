@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// zdtm: also encrypted, encrypted-chain, encrypted-chain-dumps, names-taken, encrypted-lazy, encrypted-page-server, encrypted-new-pidns, new-pidns, new-pidns-again, new-pidns-many, provided-again, provided-nothing, provider-fails, provider-nonsense
+// zdtm: also encrypted, encrypted-chain, encrypted-chain-dumps, names-taken, encrypted-lazy, encrypted-page-server, encrypted-new-pidns, new-pidns, new-pidns-again, new-pidns-many, provided-again, provided-nothing, provider-fails, provider-nonsense, served-mapped, server-fails
 #include "zdtm.hpp"
 
 ZDTM("private anonymous memory keeps its content, zero pages and holes included") {
