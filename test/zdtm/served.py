@@ -129,7 +129,10 @@ def reap_tree(subject):
     """Kills the restored tree, so that it can be restored again."""
     tree = processes.tree(subject.root)
     for pid in tree:
-        os.kill(pid, signal.SIGKILL)
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass  # it has ended with the init of its pid namespace
     subject.init.until(lambda: not set(tree) & set(processes.pids()), processes.PATIENCE, "the end of the tree")
     subject.await_free_ids()
 
