@@ -5,11 +5,13 @@
 #include <linux/nsfs.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/fd_store.hpp"
+#include "criu/kernel/proc/procdir.hpp"
 #include "criu/model/options.hpp"
 
 namespace criu::namespaces {
@@ -55,7 +57,13 @@ void JoinedNamespaces::inherit(kernel::FdStore& store) {
 }
 
 void JoinedNamespaces::enter(NamespaceKind kind) const {
-    if (const int fd = descriptor(kind); fd >= 0)
+    const int fd = descriptor(kind);
+    if (fd < 0)
+        return;
+    struct stat wanted {};
+    sys(::fstat(fd, &wanted), "look at a {} namespace", kernel::namespaceName(kind));
+    // A process of a user namespace may be in the namespace already, and have no right to enter it.
+    if (wanted.st_ino != kernel::readNamespaceId(kernel::ProcDir().self(), kind))
         sys(::setns(fd, kernel::namespaceCloneFlag(kind)), "join a {} namespace", kernel::namespaceName(kind));
 }
 

@@ -70,6 +70,10 @@ struct RestoreNsContext {
     /// namespace owns it. `number`: namespace id. Valid in the first process, from begin() on. If the tree has a
     /// private user namespace, valid only from build() on.
     std::function<const UniqueFd*(std::uint32_t number)> ownerOf = [](std::uint32_t) { return nullptr; };
+    /// Calls `create`, which creates the first process, in the user namespace that --join-ns gives to the tree. Returns
+    /// the pid of the process.
+    std::function<HostPid(const std::function<HostPid()>& create)> createInUserns =
+        [](const std::function<HostPid()>& create) { return create(); };
     /// True if the tree's pid namespace isn't criu's.
     bool ownPids = false;
     /// True if the tree's pid namespace is private. The namespace then ends with its first process, which is the root

@@ -338,7 +338,9 @@ void NetworkRestore::close() {
 }
 
 void NetworkRestore::enterFirst(const FirstProcess& /*first*/) {
-    if (!spaces_.empty() && spaces_.front().number == number_ && spaces_.front().fd)
+    if (joins())
+        joined_.enter(NamespaceKind::Net);
+    else if (!spaces_.empty() && spaces_.front().number == number_ && spaces_.front().fd)
         sys(::setns(spaces_.front().fd.get(), CLONE_NEWNET), "enter the network namespace of the tree");
 }
 

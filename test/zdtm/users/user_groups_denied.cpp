@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: also user-given
 // zdtm: own-users denied
 // zdtm: fails-with-4.2 it forgets that setgroups(2) is denied
 #include <grp.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: fails-with-4.2 it knows no POSIX message queues
+// zdtm: also user-given
 // zdtm: own-users yes
 #include <fcntl.h>
 #include <mqueue.h>

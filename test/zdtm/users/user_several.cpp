@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: also user-given
 // zdtm: own-users yes
 // zdtm: fails-with-4.2 it restores one namespace of each kind only
 #include <sched.h>

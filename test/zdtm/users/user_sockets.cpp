@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: also user-given
 // zdtm: own-users yes
 #include <fcntl.h>
 #include <sys/socket.h>

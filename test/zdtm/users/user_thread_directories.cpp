@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: also user-given
 // zdtm: own-users yes
 // zdtm: fails-with-4.2 it gives all threads the directories of the first
 #include <sched.h>

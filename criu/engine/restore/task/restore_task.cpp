@@ -445,11 +445,14 @@ HostPid createRoot(RestoreRun& run, bool asSibling) {
         flags |= kind->birthFlags(run.content.tree.root());
     HostPid pid;
     withBirthGroups(run, [&] {
-        pid = HostPid(createWithPid({root.pid.value}, flags, run.log));
-        if (!pid) {
-            auto* const first = new TaskRestore(run, root, nullptr, {});
-            first->live();
-        }
+        pid = run.nsContext.createInUserns([&] {
+            const HostPid made(createWithPid({root.pid.value}, flags, run.log));
+            if (!made) {
+                auto* const first = new TaskRestore(run, root, nullptr, {});
+                first->live();
+            }
+            return made;
+        });
     });
     run.control.noteCreated(root.pid);
     return pid;
