@@ -242,7 +242,7 @@ constexpr OptionRow kTable[] = {
      "join-ns",
      'J',
      Required,
-     "net:FILE|uts:FILE|ipc:FILE|time:FILE|mnt:FILE",
+     "net:FILE|uts:FILE|ipc:FILE|time:FILE|mnt:FILE|user:FILE",
      NoNo,
      OnRestore,
      Built,
