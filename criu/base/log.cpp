@@ -128,22 +128,55 @@ void Log::flushEarly() noexcept {
     early_.clear();
 }
 
-void Log::repeatCause() const noexcept {
+/// Returns the path of the log file. Returns nothing if the log isn't a file with a path, or if it is stderr.
+std::optional<std::string> Log::pathBesideStderr() const {
     struct stat file {};
     struct stat shown {};
-    if (!isFile_ || cause().text.empty() || !enabled(LogLevel::Error) || ::fstat(fd_.get(), &file) != 0 ||
+    if (!isFile_ || ::fstat(fd_.get(), &file) != 0 ||
         (::fstat(STDERR_FILENO, &shown) == 0 && file.st_dev == shown.st_dev && file.st_ino == shown.st_ino))
+        return std::nullopt;
+    char path[4096];
+    const std::string link = fmt::format("/proc/self/fd/{}", fd_.get());
+    const ssize_t length = ::readlink(link.c_str(), path, sizeof(path));
+    return length > 0 ? printable({path, static_cast<std::size_t>(length)}) : std::string();
+}
+
+void Log::repeatCause() const noexcept {
+    if (cause().text.empty() || !enabled(LogLevel::Error))
         return;
     try {
-        char path[4096];
-        const std::string link = fmt::format("/proc/self/fd/{}", fd_.get());
-        const ssize_t length = ::readlink(link.c_str(), path, sizeof(path));
+        const std::optional<std::string> path = pathBesideStderr();
+        if (!path)
+            return;
         writeAll(STDERR_FILENO, fmt::format("Error: {}\n", cause().text));
-        if (length > 0)
-            writeAll(STDERR_FILENO,
-                     fmt::format("All messages: {}\n", printable({path, static_cast<std::size_t>(length)})));
+        if (!path->empty())
+            writeAll(STDERR_FILENO, fmt::format("All messages: {}\n", *path));
     } catch (const std::exception&) {
         // Ignores the failure: out of memory, but the log already contains the cause.
+    }
+}
+
+void Log::noteWarnings(const Warnings& more) noexcept {
+    warningCount_ += more.count;
+    lossKinds_ |= more.losses;
+}
+
+void Log::summarizeWarnings() const noexcept {
+    const Warnings found = warnings();
+    if (found.count == 0 || !enabled(LogLevel::Warning))
+        return;
+    try {
+        const std::optional<std::string> path = pathBesideStderr();
+        if (!path)
+            return;
+        std::string losses;
+        for (const LossKind& each : kLossKinds)
+            if ((found.losses >> static_cast<unsigned>(each.kind) & 1U) != 0)
+                losses += fmt::format("{}{}", losses.empty() ? " (loss: " : ", ", each.name);
+        writeAll(STDERR_FILENO, fmt::format("{} warning{}{}{}: {}\n", found.count, found.count == 1 ? "" : "s", losses,
+                                            losses.empty() ? "" : ")", *path));
+    } catch (const std::exception&) {
+        // Ignores the failure: out of memory, but the log already contains the warnings.
     }
 }
 
@@ -182,6 +215,7 @@ void Log::report(Loss kind, const std::string& text, const std::source_location&
         error.addHint(remedyOf(kind));
         throw error;
     } else if (enabled(LogLevel::Warning)) {
+        lossKinds_ |= std::uint64_t{1} << static_cast<unsigned>(kind);
         line(LogLevel::Warning, &where, fmt::format("{} (loss: {})", text, nameOf(kind)));
     }
 }
@@ -215,6 +249,8 @@ void Log::line(LogLevel level, const std::source_location* where, std::string_vi
         }
         if (!enabled(level))
             return;
+        if (level == LogLevel::Warning)
+            ++warningCount_;
 
         fmt::memory_buffer out;
         auto to = std::back_inserter(out);

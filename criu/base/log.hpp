@@ -80,6 +80,21 @@ public:
     /// the log goes to stderr, if messages are disabled, or if no error occurred.
     void repeatCause() const noexcept;
 
+    /// Warnings of a run: their number, and the kinds of losses among them.
+    struct Warnings {
+        std::uint32_t count = 0;
+        std::uint64_t losses = 0;  ///< set of kinds, as in LossSet
+    };
+    /// Returns the warnings that this process has logged, and those of noteWarnings().
+    [[nodiscard]] Warnings warnings() const noexcept {
+        return {warningCount_.load(std::memory_order_relaxed), lossKinds_.load(std::memory_order_relaxed)};
+    }
+    /// Adds the warnings that another process of the run has logged.
+    void noteWarnings(const Warnings& more) noexcept;
+    /// Writes the number of warnings, the kinds of losses and the path of the log to stderr, for a user who has a log
+    /// file. Does nothing if the log goes to stderr, or if there was no warning.
+    void summarizeWarnings() const noexcept;
+
     /// Ends the previous stage of this process, and begins the stage `name`. A stage is a line of the log and a span of
     /// the trace.
     void stage(std::string_view name) noexcept;
@@ -151,6 +166,7 @@ public:
 
 private:
     void begin(UniqueFd to, bool isFile);
+    [[nodiscard]] std::optional<std::string> pathBesideStderr() const;
     void report(Loss kind, const std::string& text, const std::source_location& where);
     void emit(std::string_view text) noexcept;
 
@@ -164,6 +180,8 @@ private:
     struct KeptWarnings;
     std::unique_ptr<KeptWarnings> kept_;  ///< null if the log writes warnings
     LossSet refused_;
+    std::atomic<std::uint32_t> warningCount_{0};
+    std::atomic<std::uint64_t> lossKinds_{0};
     Cause firstError_;
     Cause cause_;
     std::unique_ptr<Trace> trace_;

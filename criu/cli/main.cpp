@@ -215,5 +215,7 @@ int main(int argc, char* argv[]) {
     log.flushEarly();
     if (status != 0)
         log.repeatCause();
+    else
+        log.summarizeWarnings();
     return status;
 }

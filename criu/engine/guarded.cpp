@@ -45,11 +45,19 @@ constexpr std::int32_t kAbandoned = -2;
 constexpr std::int32_t kDone = -3;
 /// Type of a message to the guardian: the working process ends by itself, and has reverted its changes after a failure.
 constexpr std::int32_t kEnds = -4;
+/// Type of a message to the guardian with the warnings of the working process (GuardWarnings).
+constexpr std::int32_t kWarnings = -5;
 
 struct GuardReport {
     std::int32_t request = kReport;
     std::int32_t code = 0;
     std::array<char, 2000> text{};
+};
+
+struct GuardWarnings {
+    std::int32_t request = kWarnings;
+    std::uint32_t count = 0;
+    std::uint64_t losses = 0;
 };
 
 /// Reply of the guardian to a stage, after it has notified listeners. For Stage::QueryExtFiles, `status` is the number
@@ -182,6 +190,12 @@ private:
             run_.log.noteCause({message.code, message.text.data()});
             return;
         }
+        if (size == sizeof(GuardWarnings) && request == kWarnings) {
+            GuardWarnings warnings;
+            std::memcpy(static_cast<void*>(&warnings), static_cast<const void*>(&message), sizeof(warnings));
+            run_.log.noteWarnings({warnings.count, warnings.losses});
+            return;
+        }
         if (size != sizeof(request)) {
             lost_ = size < 0 && errno != ECONNRESET;
             if (lost_)
@@ -306,6 +320,11 @@ void Guardian::report(const Log::Cause& cause) noexcept {
     ::send(channel_.get(), &message, sizeof(message), MSG_NOSIGNAL);
 }
 
+void Guardian::reportWarnings(const Log::Warnings& warnings) noexcept {
+    const GuardWarnings message{kWarnings, warnings.count, warnings.losses};
+    ::send(channel_.get(), &message, sizeof(message), MSG_NOSIGNAL);
+}
+
 void Guardian::abandon() noexcept {
     ::send(channel_.get(), &kAbandoned, sizeof(kAbandoned), MSG_NOSIGNAL);
 }
@@ -330,6 +349,7 @@ int runGuarded(Run& run, const GuardedRoot& root, const std::function<int(Guardi
     const kernel::PidFd guardian(::getpid());
     if (!run.options.dryRun)
         beginJournal(HostPid(root.process.pid()), run.log);
+    const Log::Warnings before = run.log.warnings();
     const pid_t worker = ::fork();
     if (worker < 0) {
         const int code = errno;
@@ -352,6 +372,8 @@ int runGuarded(Run& run, const GuardedRoot& root, const std::function<int(Guardi
             rescueDevices(run, std::move(imagesDir));
         run.log.endStages();
         endJournal(run.log);
+        const Log::Warnings now = run.log.warnings();
+        link.reportWarnings({now.count - before.count, now.losses});
         if (status == 0)
             link.awaitGuardianEnd();
         link.noteEnd();

@@ -47,6 +47,9 @@ public:
     /// Sends the cause of a failure to the guardian. Does nothing if the guardian is dead.
     void report(const Log::Cause& cause) noexcept;
 
+    /// Sends the warnings of the working process to the guardian. Does nothing if the guardian is dead.
+    void reportWarnings(const Log::Warnings& warnings) noexcept;
+
     /// Reports to the guardian that the working process ends and hasn't reverted all its changes. The guardian then
     /// reverts the remaining changes, as it does after the death of the working process.
     void abandon() noexcept;

@@ -58,6 +58,23 @@ TEST_CASE("what a client is told of the first error is one line, too", "[log]") 
     CHECK(log.cause().text == "bad\\x0a\\x1b[31mname");
 }
 
+TEST_CASE("the number of warnings and the kinds of losses are known, also those of another process", "[log]") {
+    const criu::test::TemporaryDir place;
+    Log log;
+    log.open(place.path() + "/log");
+    CHECK(log.warnings().count == 0);
+    log.warn("one");
+    log.info("not one");
+    log.loss(Loss::Keys, "keys");
+    log.noteWarnings({3, std::uint64_t{1} << static_cast<unsigned>(Loss::Mounts)});
+    CHECK(log.warnings().count == 5);
+    CHECK(log.warnings().losses == (std::uint64_t{1} << static_cast<unsigned>(Loss::Keys) |
+                                    std::uint64_t{1} << static_cast<unsigned>(Loss::Mounts)));
+    log.setLevel(LogLevel::Error);
+    log.warn("not written");
+    CHECK(log.warnings().count == 5);
+}
+
 TEST_CASE("a loss is a warning with its kind, or an error with its remedies", "[log]") {
     const criu::test::TemporaryDir place;
     Log log;
