@@ -2,6 +2,7 @@
 #include <compel/error.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <atomic>
 #include <system_error>
 
@@ -40,11 +41,16 @@ Error& Error::addHint(std::string_view hint) {
     return *this;
 }
 
-/// Returns the contexts from the outermost to the innermost, each with a colon behind it.
+/// Returns the contexts from the outermost to the innermost, each with a colon behind it. Omits the innermost one if the
+/// failed action begins with the same words, such as a path.
 std::string Error::contexts() const {
     std::string text;
-    for (auto context = contexts_.rbegin(); context != contexts_.rend(); ++context)
-        text.append(context->text).append(": ");
+    for (auto context = contexts_.rbegin(); context != contexts_.rend(); ++context) {
+        const bool repeated =
+            std::next(context) == contexts_.rend() && attempted_.starts_with(context->text + " ");
+        if (!repeated)
+            text.append(context->text).append(": ");
+    }
     return text;
 }
 

@@ -48,6 +48,14 @@ TEST_CASE("an error's text holds contexts outermost first, then errno's meaning,
     CHECK(criu::sourceName(error.where()) == "test/unit/base/error_test.cpp");
 }
 
+TEST_CASE("an error omits an innermost context with which its text begins") {
+    const ErrorContext process([] { return "pid 7"; });
+    const ErrorContext path([] { return "/tmp/file"; });
+    CHECK(std::string(Error(0, "/tmp/file has 6 bytes").what()) == "pid 7: /tmp/file has 6 bytes");
+    CHECK(std::string(Error(0, "/tmp/file2 has 6 bytes").what()) == "pid 7: /tmp/file: /tmp/file2 has 6 bytes");
+    CHECK(std::string(Error(0, "pid 7 ends").what()) == "pid 7: /tmp/file: pid 7 ends");
+}
+
 TEST_CASE("sys passes good results through and throws errno for bad ones") {
     CHECK(criu::sys(5, "never") == 5);
     errno = ENOENT;
