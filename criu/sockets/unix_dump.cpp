@@ -129,7 +129,7 @@ void UnixDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump&
         out.shutdown = static_cast<SkShutdown>(info->shutdown);
     }
     if (!info->name.empty() && info->name.front() != '\0')
-        dumpPath(file, info->name, out, dump, dump.arena());
+        dumpPath(file, info->name, info->file, out, dump, dump.arena());
     out.peer = peerOf(*info, shown);
     if (out.peer != 0 && out.peer == dump.options().serviceSocket) {
         // The peer is the criu service, to which a restore can't connect the socket. The flag makes the restore answer

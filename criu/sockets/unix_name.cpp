@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -336,11 +337,43 @@ bool storeNames(const files::OpenFd& file, const struct stat& stat, const std::s
     return true;
 }
 
+/// Opens the file of a socket by the socket's name. Returns an invalid descriptor if the name doesn't lead to this
+/// file, for instance because the process has another working directory than at its bind(2).
+UniqueFd openByName(const files::OpenFd& file, std::string_view name, const kernel::UnixSocketInfo::File& shown) {
+    if (file.inFlight)
+        return {};
+    const std::string base = fmt::format("/proc/{}/{}/", file.pid, name.starts_with('/') ? "root" : "cwd");
+    UniqueFd found(::open((base + std::string(name)).c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    struct stat stat {};
+    if (!found || ::fstat(found.get(), &stat) != 0 || !S_ISSOCK(stat.st_mode) ||
+        static_cast<std::uint32_t>(stat.st_ino) != shown.inode ||
+        (major(stat.st_dev) << 20 | minor(stat.st_dev)) != shown.device)
+        return {};
+    return found;
+}
+
+/// Opens the file that a socket is bound to.
+UniqueFd openSocketFile(const files::OpenFd& file, std::string_view name,
+                        const std::optional<kernel::UnixSocketInfo::File>& shown) {
+    // needs CAP_NET_ADMIN in the user namespace of the network namespace (unix_ioctl() in net/unix/af_unix.c)
+    UniqueFd place(::ioctl(file.copy.get(), kOpenSocketFile));
+    const int code = errno;
+    if (!place && code == EPERM && shown)
+        place = openByName(file, name, *shown);
+    if (place)
+        return place;
+    Error error(code, fmt::format("open the file that {} is bound to", file.describe()));
+    if (code == EPERM)
+        error.addHint("the name of the socket doesn't lead to its file, which only CAP_NET_ADMIN can find then");
+    throw error;
+}
+
 }  // namespace
 
-void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out, files::FileDump& dump, Arena& arena) {
-    const UniqueFd place(
-        sys(::ioctl(file.copy.get(), kOpenSocketFile), "open the file that {} is bound to", file.describe()));
+void dumpPath(const files::OpenFd& file, std::string_view name,
+              const std::optional<kernel::UnixSocketInfo::File>& shown, UnixSkEntry& out, files::FileDump& dump,
+              Arena& arena) {
+    const UniqueFd place = openSocketFile(file, withoutEnd(name), shown);
     struct stat stat {};
     sys(::fstat(place.get(), &stat), "stat the file that {} is bound to", file.describe());
     std::string path = kernel::ProcDir().self().readLink(fmt::format("fd/{}", place.get()));

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "criu/base/unique_fd.hpp"
 #include "criu/files/file_dump.hpp"
+#include "criu/kernel/net/sock_diag.hpp"
 #include "criu/model/id_map.hpp"
 #include "images/sk-unix.hpp"
 
@@ -48,8 +50,11 @@ struct UnixName {
 };
 
 /// Fills file_perms, name_dir, file_path, further_names and deleted for a socket that is bound to a path. Warns of hard
-/// links in other directories, because criu can't find them.
-void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out, files::FileDump& dump, Arena& arena);
+/// links in other directories, because criu can't find them. Without CAP_NET_ADMIN, finds the file only if the name still
+/// leads to it. `shown`: file of the socket as the kernel lists it.
+void dumpPath(const files::OpenFd& file, std::string_view name,
+              const std::optional<kernel::UnixSocketInfo::File>& shown, UnixSkEntry& out, files::FileDump& dump,
+              Arena& arena);
 
 /// State that a path gets when a socket was bound to it.
 enum class PathFate {
