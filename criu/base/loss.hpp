@@ -36,6 +36,7 @@ enum class Loss : std::uint8_t {
     OpenFlags,
     Forwarding,
     Gpu,
+    ImageFields,
 };
 
 struct LossKind {
@@ -68,6 +69,7 @@ inline constexpr auto kLossKinds = std::to_array<LossKind>({
     {Loss::OpenFlags, "open-flags"},
     {Loss::Forwarding, "fdb"},
     {Loss::Gpu, "gpu"},
+    {Loss::ImageFields, "image-fields"},
 });
 
 static_assert(kLossKinds.size() <= LossSet().size());
@@ -84,6 +86,8 @@ static_assert([] {
 
 /// Returns the hint of a refused loss.
 [[nodiscard]] inline std::string remedyOf(Loss kind) {
+    if (kind == Loss::ImageFields)
+        return "restore with the criu that dumped, or accept the loss with --allow-loss=" + std::string(nameOf(kind));
     return "allow this loss with --allow-loss=" + std::string(nameOf(kind)) + ", or dump without --no-loss";
 }
 

@@ -132,6 +132,7 @@ void ImageDir::openParents() {
         parent->usernsd_ = usernsd_;
         parent->rights_ = rights_;
         parent->directIo_ = directIo_;
+        parent->losses_ = losses_;
         dir->parent_ = std::make_unique<ImageDir>(std::move(*parent));
     }
 }
@@ -184,7 +185,7 @@ std::optional<ImageReader> ImageDir::openRead(ImageKind kind, std::uint64_t id) 
     UniqueFd fd = openHere(*this, supply_, file, O_RDONLY);
     if (!fd)
         return std::nullopt;
-    return ImageReader(std::move(fd), kind, std::move(file), version_);
+    return ImageReader(std::move(fd), kind, std::move(file), version_, losses_);
 }
 
 ImageReader ImageDir::openRequired(ImageKind kind, std::uint64_t id) const {

@@ -21,6 +21,7 @@ namespace criu {
 
 class ImageOutlet;
 class ImageSupply;
+class Log;
 class WrittenSums;
 
 /// Images directory. criu accesses it only by a descriptor, so changes of working directory, root and mounts have no
@@ -113,6 +114,14 @@ public:
     void setOutlet(ImageOutlet* outlet) noexcept { outlet_ = outlet; }
     [[nodiscard]] ImageOutlet* outlet() const noexcept { return outlet_; }
 
+    /// Makes readers report unknown fields to `log` as losses. Without a log, readers throw Error. `log` must outlive
+    /// this object. Also applies to parents.
+    void setLossLog(Log& log) noexcept {
+        losses_ = &log;
+        if (parent_)
+            parent_->setLossLog(log);
+    }
+
     /// Sets the supply from which criu fetches each file before it opens the file. If null, all files are in the
     /// directory. The supply must outlive this object.
     void setSupply(const ImageSupply* supply) noexcept { supply_ = supply; }
@@ -160,6 +169,7 @@ private:
     const kernel::Usernsd* usernsd_ = nullptr;
     ImageOutlet* outlet_ = nullptr;
     const ImageSupply* supply_ = nullptr;
+    Log* losses_ = nullptr;
     std::shared_ptr<const kernel::FileRights> rights_;  ///< file rights of the client; null if criu's own rights apply
     std::shared_ptr<WrittenSums> sums_;                 ///< checksums of created files; null if none are computed
     std::unique_ptr<ImageDir> parent_;

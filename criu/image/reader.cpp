@@ -8,6 +8,9 @@
 #include <cstring>
 #include <utility>
 
+#include "criu/base/log.hpp"
+#include "criu/base/loss.hpp"
+
 namespace criu {
 namespace {
 
@@ -16,8 +19,8 @@ constexpr std::size_t kBufferSize = std::size_t{64} << 10;
 
 }  // namespace
 
-ImageReader::ImageReader(UniqueFd fd, ImageKind kind, std::string name, ImageVersion version)
-    : fd_(std::move(fd)), name_(std::move(name)) {
+ImageReader::ImageReader(UniqueFd fd, ImageKind kind, std::string name, ImageVersion version, Log* losses)
+    : fd_(std::move(fd)), name_(std::move(name)), losses_(losses) {
     struct stat status {};
     sys(::fstat(fd_.get(), &status), "{}: fstat", name_);
     if (S_ISREG(status.st_mode))
@@ -65,10 +68,27 @@ AnyRecord ImageReader::nextOf(const ProtobufCMessageDescriptor& descriptor) {
 
     const auto body = buffered().subspan(sizeof(size), size);
     const ErrorContext context([&] { return position(); });
-    AnyRecord record = decodeMessage(descriptor, body);
+    std::set<UnknownField> unknown;
+    AnyRecord record = decodeMessage(descriptor, body, &unknown);
+    if (!unknown.empty())
+        reportUnknown(unknown);
     begin_ += sizeof(size) + size;
     ++record_;
     return record;
+}
+
+void ImageReader::reportUnknown(const std::set<UnknownField>& found) {
+    for (const UnknownField& field : found) {
+        if (!unknown_.insert(field).second)
+            continue;
+        if (losses_ == nullptr)
+            fail("field {} of {} isn't known to this criu: a newer or another criu wrote it", field.number,
+                 field.message);
+        losses_->loss(Loss::ImageFields,
+                      "{}: field {} of {} isn't known to this criu: a newer or another criu wrote it, and its state is "
+                      "lost",
+                      name_, field.number, field.message);
+    }
 }
 
 void ImageReader::failMissing(const ProtobufCMessageDescriptor& descriptor) const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,6 +17,8 @@
 
 namespace criu {
 
+class Log;
+
 /// Reader of an image. An image consists of magics and records: a 32-bit size and a protobuf message. Payload follows
 /// some records. The reader reads a small file by one read(2). Only one thread may use a reader. Content is untrusted:
 /// the reader throws Error for each inconsistency; the error names file, record and offset. The reader is unusable
@@ -23,8 +26,10 @@ namespace criu {
 class ImageReader {
 public:
     /// Becomes the owner of `fd`: a regular file at its start, or the read end of a pipe (streamed images). Checks the
-    /// magics of `kind`. Raw kinds have no magics and only payload.
-    ImageReader(UniqueFd fd, ImageKind kind, std::string name, ImageVersion version = ImageVersion::V1_1);
+    /// magics of `kind`. Raw kinds have no magics and only payload. `losses`: log of the losses of unknown fields
+    /// (Loss::ImageFields), which must outlive the object; if null, the reader throws Error for an unknown field.
+    ImageReader(UniqueFd fd, ImageKind kind, std::string name, ImageVersion version = ImageVersion::V1_1,
+                Log* losses = nullptr);
 
     /// Reads the next record. Returns nullopt at the end of the file.
     template <Message T>
@@ -86,6 +91,7 @@ private:
     [[noreturn]] void failMissing(const ProtobufCMessageDescriptor& descriptor) const;
     [[nodiscard]] std::string position() const;
 
+    void reportUnknown(const std::set<UnknownField>& found);
     void checkMagics(ImageKind kind, ImageVersion version);
     std::uint32_t takeMagic();
     bool atEnd();
@@ -104,6 +110,8 @@ private:
     std::size_t end_ = 0;             // index after the last valid byte in buffer_
     std::uint64_t bufferOffset_ = 0;  // file offset of buffer_[0]
     std::uint64_t record_ = 0;        // number of records that were read
+    Log* losses_ = nullptr;
+    std::set<UnknownField> unknown_;  // unknown fields that were found in earlier records
 };
 
 }  // namespace criu

@@ -15,6 +15,8 @@ namespace {
 // protobuf-c rejects them later.
 class StructureCheck {
 public:
+    explicit StructureCheck(std::set<UnknownField>* unknown) noexcept : unknown_(unknown) {}
+
     void check(const ProtobufCMessageDescriptor& descriptor, std::span<const std::byte> bytes, unsigned depth) const {
         if (depth > kMaxRecordNesting)
             fail("{} is nested deeper than {} levels", descriptor.name, kMaxRecordNesting);
@@ -23,6 +25,8 @@ public:
             std::uint64_t length = 0;
             if (!takeVarint(bytes, tag))
                 return;
+            if (unknown_ != nullptr && fieldOf(descriptor, tag >> 3) == nullptr)
+                unknown_->insert({descriptor.name, tag >> 3});
             switch (static_cast<unsigned>(tag & 7)) {
                 case kVarint: {
                     std::uint64_t value = 0;
@@ -101,12 +105,15 @@ private:
         }
         return false;
     }
+
+    std::set<UnknownField>* unknown_;
 };
 
 }  // namespace
 
-AnyRecord decodeMessage(const ProtobufCMessageDescriptor& descriptor, std::span<const std::byte> bytes) {
-    StructureCheck().check(descriptor, bytes, 0);
+AnyRecord decodeMessage(const ProtobufCMessageDescriptor& descriptor, std::span<const std::byte> bytes,
+                        std::set<UnknownField>* unknown) {
+    StructureCheck(unknown).check(descriptor, bytes, 0);
     AnyRecord message(::protobuf_c_message_unpack(&descriptor, nullptr, bytes.size(),
                                                   reinterpret_cast<const std::uint8_t*>(bytes.data())));
     if (!message)

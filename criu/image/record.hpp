@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <compare>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <set>
 #include <span>
+#include <string_view>
 #include <type_traits>
 
 #include "images/message_traits.hpp"
@@ -42,9 +46,18 @@ private:
     std::unique_ptr<T, MessageDeleter> message_;
 };
 
+/// Field that a message contains and that this criu doesn't know, for instance of a newer criu.
+struct UnknownField {
+    std::string_view message;  ///< name of the message type; valid for the life of the program
+    std::uint64_t number = 0;
+    friend auto operator<=>(const UnknownField&, const UnknownField&) = default;
+};
+
 /// Decodes one message; never returns null. Throws Error if the bytes are invalid, if messages are nested deeper than
-/// kMaxRecordNesting, or if a string contains a zero byte.
-AnyRecord decodeMessage(const ProtobufCMessageDescriptor& descriptor, std::span<const std::byte> bytes);
+/// kMaxRecordNesting, or if a string contains a zero byte. `unknown`: gets the unknown fields of the message and of
+/// nested messages; may be null.
+AnyRecord decodeMessage(const ProtobufCMessageDescriptor& descriptor, std::span<const std::byte> bytes,
+                        std::set<UnknownField>* unknown = nullptr);
 
 /// Decodes a message of type T that isn't a record of an image, for instance an RPC message or a message in GPU images.
 template <Message T>

@@ -11,6 +11,7 @@
 #include "criu/base/byte_stream.hpp"
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
+#include "criu/base/loss.hpp"
 #include "criu/base/names.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/engine/engine.hpp"
@@ -188,10 +189,15 @@ void IncomingImages::dismiss() noexcept {
 
 IncomingImages openIncoming(Run& run) {
     const model::Options& options = run.options;
+    LossSet refused;
+    run.log.refuseLosses(refused.set(static_cast<std::size_t>(Loss::ImageFields)) & ~options.allowedLosses);
     ImageDir place = takeImages(run);
+    place.setLossLog(run.log);
     if (options.stream) {
         auto supply = std::make_unique<StreamerSupply>(place, StreamerConnection{run.stop, options.timeout});
-        return {makeSpool(options.streamMemory), std::move(supply), std::move(place)};
+        ImageDir spool = makeSpool(options.streamMemory);
+        spool.setLossLog(run.log);
+        return {std::move(spool), std::move(supply), std::move(place)};
     }
     std::optional<ImageDir> spool;
     if (options.streamFrom)
@@ -202,6 +208,7 @@ IncomingImages openIncoming(Run& run) {
         spool = std::move(plain);
     if (!spool)
         return {std::move(place), nullptr, std::nullopt};
+    spool->setLossLog(run.log);
     return {std::move(*spool), nullptr, std::move(place)};
 }
 

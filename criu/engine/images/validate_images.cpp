@@ -3,11 +3,15 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
+#include <string_view>
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
 #include "criu/base/stop_request.hpp"
+#include "criu/device/subsystem.hpp"
 #include "criu/engine/client_rules.hpp"
 #include "criu/engine/engine.hpp"
 #include "criu/engine/images/image_limits.hpp"
@@ -15,6 +19,7 @@
 #include "criu/engine/restore/restore_images.hpp"
 #include "criu/image/checksum_list.hpp"
 #include "criu/image/image_dir.hpp"
+#include "criu/image/old_images.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/model/birth_facts.hpp"
 #include "criu/model/birth_plan.hpp"
@@ -41,6 +46,19 @@ void requireLabels(const RestoreImages& content, const Run& run) {
                 const ErrorContext context([&] { return fmt::format("process {}", task->pid); });
                 labels.require(*core->creds, maySet, task->threads.size() == 1);
             }
+}
+
+/// Warns of files whose name no kind of image has: a restore doesn't read them, and their state is lost. Plugins may
+/// have images of any name.
+void warnOfUnknownFiles(const ImageDir& images, const Run& run) {
+    constexpr std::string_view kOfDevices[] = {"amdgpu-", "cuda", "gpu-cs-"};
+    if (std::any_of(run.devices.begin(), run.devices.end(), [](const auto& device) { return device->isPlugin(); }))
+        return;
+    for (const std::string& name : namesIn(images))
+        if (name.ends_with(".img") && !imageKindOf(name) &&
+            std::none_of(std::begin(kOfDevices), std::end(kOfDevices),
+                         [&](std::string_view prefix) { return name.starts_with(prefix); }))
+            run.log.warn("{}/{} is no image that this criu knows: its state isn't restored", images.name(), name);
 }
 
 /// Clears the root's parent-death signal if the root's parent is criu and criu ends before the root. At criu's end, the
@@ -98,6 +116,7 @@ RestoreImages readValidatedImages(ImageDir& images, const memory::PageSources& p
         requireUndamaged(images, [&run] { run.stop.throwIfRequested(); });
     }
     RestoreImages content = readImages(images, pages, run.log);
+    warnOfUnknownFiles(images, run);
     requireClientImages(run.client, content, images);
     requireCountsAllowed(content, options);
     if (options.untrusted)

@@ -8,10 +8,13 @@
 #include <thread>
 #include <vector>
 
+#include "criu/base/log.hpp"
+#include "criu/base/loss.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/image/record.hpp"
 #include "image_fixture.hpp"
 #include "images/cgroup.hpp"
+#include "images/core-aarch64.hpp"
 #include "images/core.hpp"
 #include "images/inventory.hpp"
 #include "images/pipe-data.hpp"
@@ -302,4 +305,57 @@ TEST_CASE("files larger than the buffer are read record by record") {
     for (const std::string& name : names)
         CHECK(reader.one<UtsnsEntry>()->nodename == name);
     reader.expectEnd();
+}
+
+TEST_CASE("a field that criu doesn't know is refused by its number and message", "[image]") {
+    const std::string known("\x08\x01\x10\x00\x18\x01\x20\x01", 8);
+    const auto textOf = [&](const std::string& more) {
+        ImageReader reader = pstree(Bytes::headerOf(ImageKind::Pstree).record(known + more));
+        return errorOf([&] { (void)reader.one<PstreeEntry>(); });
+    };
+    CHECK_THAT(textOf("\x98\x06\x07"), Contains("pstree.img") && Contains("field 99 of pstree_entry isn't known"));
+    CHECK_THAT(textOf(std::string("\x9d\x06\0\0\0\0", 6)), Contains("field 99 of pstree_entry"));
+    CHECK_THAT(textOf("\x9a\x06\x03" "abc"), Contains("field 99 of pstree_entry"));
+}
+
+TEST_CASE("an unknown field of a nested message is refused", "[image]") {
+    // a task_kobj_ids_entry with the fields 1 to 4, and 50
+    const std::string ids("\x08\x01\x10\x01\x18\x01\x20\x01\x90\x03\x01", 11);
+    ImageReader reader(Bytes::headerOf(ImageKind::Inventory).record("\x08\x02\x1a\x0b" + ids).file(),
+                       ImageKind::Inventory, "inventory.img");
+    CHECK_THAT(errorOf([&] { (void)reader.one<InventoryEntry>(); }), Contains("field 50 of task_kobj_ids_entry"));
+}
+
+TEST_CASE("a guarded control stack of aarch64, as CRIU 4.3 stores it, is refused", "[image]") {
+    UserAarch64RegsEntry registers = USER_AARCH64_REGS_ENTRY__INIT;
+    UserAarch64FpsimdContextEntry floating = USER_AARCH64_FPSIMD_CONTEXT_ENTRY__INIT;
+    ThreadInfoAarch64 thread = THREAD_INFO_AARCH64__INIT;
+    thread.gpregs = &registers;
+    thread.fpsimd = &floating;
+    std::string encoding(criu::encodedSize(thread.base), '\0');
+    ::protobuf_c_message_pack(&thread.base, reinterpret_cast<std::uint8_t*>(encoding.data()));
+    encoding += std::string("\x32\x04\x08\x01\x10\x01", 6);  // gcs {gcspr_el0: 1, features_enabled: 1}
+    REQUIRE(encoding.size() < 128);
+    ImageReader reader(Bytes::headerOf(ImageKind::Core)
+                           .record("\x08\x03\x42" + std::string(1, static_cast<char>(encoding.size())) + encoding)
+                           .file(),
+                       ImageKind::Core, "core-7.img");
+    CHECK_THAT(errorOf([&] { (void)reader.one<CoreEntry>(); }),
+               Contains("core-7.img") && Contains("field 6 of thread_info_aarch64"));
+}
+
+TEST_CASE("with --allow-loss=image-fields, an unknown field is a warning, once for each file", "[image]") {
+    const criu::test::TemporaryDir place;
+    criu::Log log;
+    log.open(place.path() + "/log");
+    const std::string entry("\x08\x01\x10\x00\x18\x01\x20\x01\x98\x06\x07", 11);
+    const Bytes bytes = Bytes::headerOf(ImageKind::Pstree).record(entry).record(entry);
+    ImageReader accepting(bytes.file(), ImageKind::Pstree, "pstree.img", ImageVersion::V1_1, &log);
+    CHECK(accepting.all<PstreeEntry>().size() == 2);
+    CHECK(log.warnings().count == 1);
+    CHECK(log.warnings().losses == std::uint64_t{1} << static_cast<unsigned>(criu::Loss::ImageFields));
+    criu::LossSet refused;
+    log.refuseLosses(refused.set(static_cast<std::size_t>(criu::Loss::ImageFields)));
+    ImageReader refusing(bytes.file(), ImageKind::Pstree, "pstree.img", ImageVersion::V1_1, &log);
+    CHECK_THAT(errorOf([&] { (void)refusing.all<PstreeEntry>(); }), Contains("--allow-loss=image-fields"));
 }
