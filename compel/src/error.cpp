@@ -2,8 +2,8 @@
 #include <compel/error.hpp>
 
 #include <algorithm>
-#include <iterator>
 #include <atomic>
+#include <iterator>
 #include <system_error>
 
 namespace compel {
@@ -41,13 +41,12 @@ Error& Error::addHint(std::string_view hint) {
     return *this;
 }
 
-/// Returns the contexts from the outermost to the innermost, each with a colon behind it. Omits the innermost one if the
-/// failed action begins with the same words, such as a path.
+/// Returns the contexts from the outermost to the innermost, each with a colon behind it. Omits the innermost one if
+/// the failed action begins with the same words, such as a path.
 std::string Error::contexts() const {
     std::string text;
     for (auto context = contexts_.rbegin(); context != contexts_.rend(); ++context) {
-        const bool repeated =
-            std::next(context) == contexts_.rend() && attempted_.starts_with(context->text + " ");
+        const bool repeated = std::next(context) == contexts_.rend() && attempted_.starts_with(context->text + " ");
         if (!repeated)
             text.append(context->text).append(": ");
     }

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -25,6 +26,7 @@
 #include "criu/files/open_fd.hpp"
 #include "criu/files/tree_root.hpp"
 #include "criu/image/arena.hpp"
+#include "criu/kernel/capabilities.hpp"
 #include "criu/kernel/mount_calls.hpp"
 #include "criu/kernel/names/created_name.hpp"
 #include "criu/kernel/proc/procdir.hpp"
@@ -232,6 +234,18 @@ UniqueFd bindFile(int fd, const UnixName& name, const std::string& path, kernel:
     throw error;
 }
 
+/// Binds the socket `fd` to `path` in criu's root directory, and makes `at` the owner of the file. For a criu without
+/// CAP_SYS_CHROOT: it has no more rights to files than the user who could exchange components of the path.
+UniqueFd bindWithUsersRights(int fd, const UnixName& name, const std::string& path, kernel::CreatedName& at) {
+    const Address address(path);
+    at.announceFile(S_IFSOCK);
+    sys(::bind(fd, address.get(), address.length), "bind a socket to {}", name.shown());
+    at.noteCreated();
+    UniqueFd file = at.open();
+    setPermissions(file.get(), name);
+    return file;
+}
+
 /// Creates the other hard links of the socket file `at`. At these names, removes stale files of the dumped socket.
 std::vector<kernel::CreatedName> linkFurther(const UnixName& name, const kernel::CreatedName& at, int file) {
     std::vector<kernel::CreatedName> names;
@@ -437,7 +451,9 @@ UniqueFd bindName(int fd, const UnixName& name, PathFate fate, const files::Hidd
     kernel::CreatedName at = fileOf(name, hidden);
     if (fate == PathFate::Kept)
         removeStale(name, at);
-    UniqueFd file = bindFile(fd, name, path, at, fate);
+    UniqueFd file = hidden == nullptr && !kernel::hasCapability(CAP_SYS_CHROOT)
+                        ? bindWithUsersRights(fd, name, path, at)
+                        : bindFile(fd, name, path, at, fate);
     if (fate == PathFate::Removed)
         return file;
     std::vector<kernel::CreatedName> further = linkFurther(name, at, file.get());

@@ -50,8 +50,8 @@ struct UnixName {
 };
 
 /// Fills file_perms, name_dir, file_path, further_names and deleted for a socket that is bound to a path. Warns of hard
-/// links in other directories, because criu can't find them. Without CAP_NET_ADMIN, finds the file only if the name still
-/// leads to it. `shown`: file of the socket as the kernel lists it.
+/// links in other directories, because criu can't find them. Without CAP_NET_ADMIN, finds the file only if the name
+/// still leads to it. `shown`: file of the socket as the kernel lists it.
 void dumpPath(const files::OpenFd& file, std::string_view name,
               const std::optional<kernel::UnixSocketInfo::File>& shown, UnixSkEntry& out, files::FileDump& dump,
               Arena& arena);

@@ -315,7 +315,9 @@ TEST_CASE("a field that criu doesn't know is refused by its number and message",
     };
     CHECK_THAT(textOf("\x98\x06\x07"), Contains("pstree.img") && Contains("field 99 of pstree_entry isn't known"));
     CHECK_THAT(textOf(std::string("\x9d\x06\0\0\0\0", 6)), Contains("field 99 of pstree_entry"));
-    CHECK_THAT(textOf("\x9a\x06\x03" "abc"), Contains("field 99 of pstree_entry"));
+    CHECK_THAT(textOf("\x9a\x06\x03"
+                      "abc"),
+               Contains("field 99 of pstree_entry"));
 }
 
 TEST_CASE("an unknown field of a nested message is refused", "[image]") {

@@ -188,9 +188,20 @@ TEST_CASE("what can't go through a stream is refused with it") {
     for (const char* other :
          {"--lazy-pages", "--auto-dedup", "--stream", "--stream-from=7", "--decrypt=key", "--signed-by=key"})
         CHECK_THROWS_WITH(validated({"restore", "--map-pages", other}), Contains("--map-pages and"));
-    for (const char* other : {"--lazy-pages", "--map-pages", "--signed-by=key"})
+    for (const char* other : {"--lazy-pages", "--signed-by=key"}) {
         CHECK_THROWS_WITH(validated({"restore", "--inherit-fd", "fd[7]:extmem-provider", other}),
                           Contains("an external memory provider and"));
+        CHECK_THROWS_WITH(validated({"restore", "--provider-socket=at", other}),
+                          Contains("an external memory provider and"));
+    }
+    CHECK_NOTHROW(validated({"restore", "--provider-socket=at", "--map-pages"}));
+    CHECK_THROWS_WITH(validated({"restore", "--provider-socket=at", "--inherit-fd", "fd[7]:extmem-provider"}),
+                      Contains("there is one socket"));
+    CHECK_THROWS_WITH(validated({"memory-provider"}), Contains("memory-provider needs --provider-socket"));
+    CHECK_THROWS_WITH(validated({"memory-provider", "--provider-socket=at", "--inherit-fd", "fd[7]:pod"}),
+                      Contains("no other use for --inherit-fd"));
+    CHECK_NOTHROW(validated({"memory-provider", "--inherit-fd", "fd[7]:extmem-provider", "--decrypt=key"}));
+    CHECK_THROWS_WITH(validated({"dump", "-t", "5", "--provider-socket=at"}), Contains("--provider-socket"));
     CHECK_NOTHROW(validated({"restore", "--inherit-fd", "fd[7]:extmem-provider", "--decrypt=key"}));
     CHECK_NOTHROW(validated({"restore", "--map-pages", "--new-pidns", "-d"}));
     CHECK_THROWS_WITH(validated({"restore", "-d", "--restore-sibling", "--new-pidns"}), Contains("exclude each other"));

@@ -129,6 +129,7 @@ constexpr std::string_view kOwn[] = {
     "encrypt",
     "ghost-links",
     "hold-timeout",
+    "provider-socket",
     "image-io-mode",
     "inet-map",
     "json",
