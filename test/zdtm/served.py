@@ -132,7 +132,7 @@ def reap_tree(subject):
         try:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
-            pass  # it has ended with the init of its pid namespace
+            pass  # the init of its pid namespace has ended, and so has this process
     subject.init.until(lambda: not set(tree) & set(processes.pids()), processes.PATIENCE, "the end of the tree")
     subject.await_free_ids()
 
