@@ -115,9 +115,9 @@ void refuseMisplaced(std::span<const Setting> settings, Command command) {
     using enum Command;
     if (command == Swrk || command == Service)
         return;  // the options are for the requests
-    constexpr std::array<std::string_view, 12> kDecisive{"leave-running", "new-pidns", "map-pages",   "background",
-                                                         "stream-to",     "inet-map",  "stream-from", "sign",
-                                                         "encrypt",       "gpu-map",   "dry-run",     "no-loss"};
+    constexpr std::array<std::string_view, 13> kDecisive{
+        "leave-running", "new-pidns", "map-pages", "background", "stream-to", "inet-map",       "stream-from",
+        "sign",          "encrypt",   "gpu-map",   "dry-run",    "no-loss",   "provider-socket"};
     const auto isPair = [](const CommandSet& commands) {
         return commands.contains(Dump) || commands.contains(PreDump) || commands.contains(Restore);
     };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// zdtm: also new-pidns, new-pidns-again, provided-again, provided-nothing, provider-nonsense, served-mapped, server-fails
+// zdtm: also new-pidns, new-pidns-again, provided-again, provided-nothing, provider-nonsense, server-fails
 #include "zdtm.hpp"
 
 ZDTM("shared anonymous memory keeps its content and stays shared") {
