@@ -24,6 +24,7 @@ constexpr CommandRow kCommands[kCommandCount] = {
     {StreamUnpack, "stream unpack", true, "stream unpack -D DIR [--stream-from FILE]",
      "write the images of a stream to image files"},
     {Rescue, "rescue", true, "rescue", "revert what killed dumps and restores have left"},
+    {Compare, "compare", true, "compare -t PID -D DIR", "list differences between a running tree and images"},
 };
 
 constexpr bool inOrder() noexcept {

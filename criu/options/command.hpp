@@ -25,8 +25,9 @@ enum class Command : std::uint8_t {
     StreamPack,
     StreamUnpack,
     Rescue,
+    Compare,
 };
-inline constexpr unsigned kCommandCount = 16;
+inline constexpr unsigned kCommandCount = 17;
 
 /// Set of commands.
 class CommandSet {
