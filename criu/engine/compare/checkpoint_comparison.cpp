@@ -2,10 +2,11 @@
 #include "criu/engine/compare/checkpoint_comparison.hpp"
 
 #include <fcntl.h>
+#include <linux/rseq.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
+#include <cstddef>
 #include <deque>
 #include <map>
 #include <set>
@@ -32,6 +33,7 @@
 #include "images/inventory.hpp"
 #include "images/mm.hpp"
 #include "images/pstree.hpp"
+#include "images/rseq.hpp"
 #include "images/tmpfs-files.hpp"
 
 namespace criu::engine {
@@ -138,6 +140,7 @@ private:
     void compareItems(ImageKind kind, const CheckpointItemList& image, const CheckpointItemList& tree,
                       const Place& place);
     void compareFiles(const CheckpointItem& image, const CheckpointItem& tree, const Place& place);
+    [[nodiscard]] std::vector<KernelBytes> kernelBytesOf(std::uint32_t pid) const;
     void compareMemory(const memory::MemoryObject& image, const memory::MemoryObject& tree, const ComparedRange& range,
                        const Place& place);
     void compareTmpfsContents(const Pending& pending, const Place& place);
@@ -273,11 +276,31 @@ void CheckpointComparison::compareAddressSpaces(std::uint32_t pid, const Place& 
     splitAlike(before, now);
     compareMessages(before.memory().base, now.memory().base, place, "", *this);
     const auto object = memory::MemoryObject::process(TreePid(static_cast<pid_t>(pid)));
+    const std::vector<KernelBytes> kernelBytes = kernelBytesOf(pid);
     for (const VmaEntry& vma : before.mappings())
         if (memory::hasPrivatePages(vma) && now.has(vma))
             compareMemory(object, object,
-                          {vma.start, vma.start, vma.end - vma.start, memory::is(vma, memory::VmaStatus::FilePrivate)},
+                          {vma.start, vma.start, vma.end - vma.start, memory::is(vma, memory::VmaStatus::FilePrivate),
+                           kernelBytes},
                           place.within(fmt::format("memory {:#x}", vma.start)));
+}
+
+/// Returns the bytes of registered rseq areas in which the kernel stores the processor and the NUMA node of a thread.
+std::vector<KernelBytes> CheckpointComparison::kernelBytesOf(std::uint32_t pid) const {
+    constexpr KernelBytes kProcessor{offsetof(struct rseq, cpu_id_start), 8};  // cpu_id_start and cpu_id
+    constexpr KernelBytes kNode{20, 8};                                        // node_id and mm_cid (Linux 6.3)
+    std::vector<KernelBytes> all;
+    const auto& entry = recordOf<PstreeEntry>(*before_.byPid.at(pid));
+    for (const std::uint32_t tid : std::span(entry.threads, entry.n_threads)) {
+        const CoreEntry* const core = before_.core(tid);
+        if (core == nullptr || core->thread_core == nullptr || core->thread_core->rseq_entry == nullptr)
+            continue;
+        const RseqEntry& area = *core->thread_core->rseq_entry;
+        for (const KernelBytes& part : {kProcessor, kNode})
+            if (part.address < area.rseq_abi_size)
+                all.push_back({area.rseq_abi_pointer + part.address, part.size});
+    }
+    return all;
 }
 
 void CheckpointComparison::compareMemory(const memory::MemoryObject& image, const memory::MemoryObject& tree,

@@ -29,6 +29,8 @@ constexpr auto kFieldRules = [] {
         {"task_kobj_ids_entry", "time_for_children_ns_id", Id, Namespace},
         {"task_kobj_ids_entry", "pid_for_children_ns_id", Id, Namespace},
         {"task_core_entry", "cg_set", Id, CgroupSet},
+        {"task_core_entry", "flags", Unchecked, File, "flags of the kernel, which can't be set"},
+        {"", "xstate_bv", Unchecked, File, "the processor may mark a component with initial values as used"},
         {"thread_core_entry", "cg_set", Id, CgroupSet},
         {"thread_core_entry", "seccomp_filter", Id, SeccompFilter},
         {"thread_core_entry", "fs_id", Id, Paths},
@@ -176,7 +178,7 @@ std::span<const FieldRule> fieldRules() noexcept {
 
 const FieldRule* findRule(std::string_view message, std::string_view field) noexcept {
     for (const FieldRule& rule : kFieldRules)
-        if (rule.message == message && rule.field == field)
+        if ((rule.message.empty() || rule.message == message) && rule.field == field)
             return &rule;
     return nullptr;
 }

@@ -40,7 +40,7 @@ struct FieldRule {
         Unchecked,  ///< not compared
     };
 
-    std::string_view message;  ///< name of the message in images/
+    std::string_view message;  ///< name of the message in images/; empty for any message
     std::string_view field;
     Kind kind;
     IdClass ids = IdClass::File;  ///< for Id

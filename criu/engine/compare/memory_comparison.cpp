@@ -103,6 +103,17 @@ private:
     std::optional<DifferingBytes> run_;
 };
 
+/// Copies bytes of the kernel from the image to the tree. `address`: address of both pieces in the image.
+void equalizeKernelBytes(std::span<const KernelBytes> all, std::uint64_t address, std::span<const std::byte> image,
+                         std::span<std::byte> tree) {
+    for (const KernelBytes& each : all) {
+        const std::uint64_t begin = std::max(each.address, address);
+        const std::uint64_t end = std::min(each.address + each.size, address + image.size());
+        for (std::uint64_t at = begin; at < end; ++at)
+            tree[at - address] = image[at - address];
+    }
+}
+
 /// Adds the pages of a piece that differ. `address`: address of the piece in the image.
 void comparePiece(std::uint64_t address, std::span<const std::byte> image, std::span<const std::byte> tree,
                   Runs& runs) {
@@ -157,6 +168,7 @@ void MemoryComparison::compare(const memory::MemoryObject& image, const memory::
         const std::span second(treeBytes.data(), bytes);
         before.read(one, offset, first);
         now.read(other, offset, second);
+        equalizeKernelBytes(range.kernelBytes, at, first, second);
         comparePiece(at, first, second, runs);
         offset += bytes;
     }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 
 #include "criu/memory/shmem/memory_object.hpp"
 
@@ -12,6 +13,12 @@ class PageSources;
 
 namespace criu::engine {
 
+/// Bytes that the kernel writes when it likes.
+struct KernelBytes {
+    std::uint64_t address;
+    std::uint64_t size;
+};
+
 /// Consecutive bytes of two memory objects.
 struct ComparedRange {
     std::uint64_t image = 0;  ///< address of the first byte in the image
@@ -19,6 +26,8 @@ struct ComparedRange {
     std::uint64_t bytes = 0;  ///< a multiple of the page size
     /// True if a page that the pagemap lacks has the content of a file, false if it is zero.
     bool ofFile = false;
+    /// Bytes that the kernel changes by itself, by their addresses in the image. They count as equal.
+    std::span<const KernelBytes> kernelBytes = {};
 };
 
 /// Differing bytes of consecutive pages.

@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <signal.h>
+
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <optional>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "criu/engine/compare/field_rules.hpp"
+#include "criu/engine/compare/message_comparison.hpp"
 #include "criu/engine/compare/message_fields.hpp"
+#include "criu/image/record.hpp"
 #include "criu/memory/mappings/vma_status.hpp"
 #include "criu/model/process_tree.hpp"
 #include "images/core.hpp"
 #include "images/fdinfo.hpp"
 #include "images/ipc-shm.hpp"
 #include "images/remap-file-path.hpp"
+#include "images/siginfo.hpp"
 #include "images/timens.hpp"
 #include "images/timer.hpp"
 #include "images/vma.hpp"
@@ -238,6 +245,33 @@ void compareStates(const ProtobufCMessage& image, const ProtobufCMessage& tree, 
     compareNumbers("stop_signo", before.stop_signo, now.stop_signo, place, prefix, sink);
 }
 
+constexpr std::array<std::string_view, 1> kQueueFields{"signals"};
+
+/// Returns true for the SIGCHLD that a parent gets when its child is stopped.
+bool tellsOfStop(const ProtobufCMessage& signal) noexcept {
+    const ProtobufCBinaryData& bytes = viewAs<SiginfoEntry>(signal).siginfo;
+    siginfo_t info{};
+    std::memcpy(&info, bytes.data, std::min(bytes.len, sizeof(info)));
+    return info.si_signo == SIGCHLD && info.si_code == CLD_STOPPED;
+}
+
+/// Compares queues of pending signals. If the whole tree was stopped, parents have got SIGCHLD for it.
+void compareSignals(const ProtobufCMessage& image, const ProtobufCMessage& tree, const Place& place,
+                    const std::string& prefix, ComparisonSink& sink) {
+    const auto signalsOf = [](const ProtobufCMessage& queue) {
+        std::vector<const ProtobufCMessage*> signals;
+        for (const SiginfoEntry* const each :
+             list(viewAs<SignalQueueEntry>(queue).signals, viewAs<SignalQueueEntry>(queue).n_signals))
+            signals.push_back(&each->base);
+        return signals;
+    };
+    const auto before = signalsOf(image);
+    auto now = signalsOf(tree);
+    if (sink.treeIsStopped() && now.size() > before.size() && tellsOfStop(*now.back()))
+        now.pop_back();  // the kernel queues a standard signal once
+    compareLists(before, now, place, prefix + "signals", sink);
+}
+
 constexpr auto kMessageRules = std::to_array<MessageRule>({
     {"itimer_entry", kItimerFields, compareItimers},
     {"posix_timer_entry", kPosixTimerFields, comparePosixTimers},
@@ -251,6 +285,7 @@ constexpr auto kMessageRules = std::to_array<MessageRule>({
     {"remap_file_path_entry", kRemapFields, compareRemaps},
     {"ipc_shm_entry", kSegmentFields, compareSegments},
     {"task_core_entry", kStateFields, compareStates},
+    {"signal_queue_entry", kQueueFields, compareSignals},
 });
 
 }  // namespace
