@@ -24,6 +24,7 @@
 #include "criu/engine/compare/memory_comparison.hpp"
 #include "criu/engine/compare/message_comparison.hpp"
 #include "criu/engine/compare/message_fields.hpp"
+#include "criu/engine/compare/raw_images.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/image/pagemap.hpp"
 #include "criu/memory/mappings/vma_status.hpp"
@@ -66,6 +67,14 @@ bool hasKeys(ImageKind kind) noexcept {
     return type != nullptr && std::ranges::any_of(fieldRules(), [type](const FieldRule& rule) {
                return rule.kind == FieldRule::Kind::Key && rule.message == type->name;
            });
+}
+
+std::string readAll(int file) {
+    std::string all;
+    std::vector<char> piece(std::size_t{64} << 10);
+    while (const ssize_t count = sys(::read(file, piece.data(), piece.size()), "read an image"))
+        all.append(piece.data(), static_cast<std::size_t>(count));
+    return all;
 }
 
 /// One checkpoint, by processes.
@@ -143,7 +152,11 @@ private:
     [[nodiscard]] std::vector<KernelBytes> kernelBytesOf(std::uint32_t pid) const;
     void compareMemory(const memory::MemoryObject& image, const memory::MemoryObject& tree, const ComparedRange& range,
                        const Place& place);
-    void compareTmpfsContents(const Pending& pending, const Place& place);
+    [[nodiscard]] RawParts partsOf(const CheckpointItems& items, const memory::PageSources& pages,
+                                   const CheckpointItem& item) const;
+    [[nodiscard]] std::map<std::string, ContentApart> contentsApart(const CheckpointItems& items,
+                                                                    const memory::PageSources& pages,
+                                                                    std::uint64_t device) const;
     void compareWholes();
     void compareRest();
     void compareUnknown();
@@ -166,9 +179,10 @@ private:
 
 void CheckpointComparison::relate(IdClass ids, std::uint64_t image, std::uint64_t tree, const Place& place,
                                   const std::string& field) {
-    // 0 and -1 mean no object, except that the first seccomp filter has the number 0.
+    // 0 and -1 mean no object, except that the first seccomp filter and the first terminal have the number 0.
     const auto isNone = [ids](std::uint64_t id) {
-        return (id == 0 && ids != IdClass::SeccompFilter) || id == ~std::uint64_t{0} || id == ~std::uint32_t{0};
+        return (id == 0 && ids != IdClass::SeccompFilter && ids != IdClass::Terminal) || id == ~std::uint64_t{0} ||
+               id == ~std::uint32_t{0};
     };
     if (isNone(image) || isNone(tree)) {
         const auto text = [&](std::uint64_t id) { return std::string(isNone(id) ? "none" : nameOf(ids)); };
@@ -355,32 +369,13 @@ void CheckpointComparison::compareObject(const Pending& pending) {
         kinds.insert(kind);
     for (const auto& [kind, items] : tree)
         kinds.insert(kind);
+    kinds.erase(ImageKind::TmpfsFiles);  // compareFiles() compares these contents with the archives
     for (const ImageKind kind : kinds)
         compareItems(kind, image[kind], tree[kind], placeOf(pending, kind));
     if (pending.ids == IdClass::SharedMemory) {
         const auto before = memory::MemoryObject::shared(pending.image);
         const auto now = memory::MemoryObject::shared(pending.tree);
         compareMemory(before, now, {0, 0, memory_.endOf(before, now), false}, pending.place.within("shared memory"));
-    }
-    if (kinds.contains(ImageKind::TmpfsFiles))
-        compareTmpfsContents(pending, placeOf(pending, ImageKind::TmpfsFiles));
-}
-
-void CheckpointComparison::compareTmpfsContents(const Pending& pending, const Place& place) {
-    const auto filesOf = [](const CheckpointItems& items, std::uint64_t device) {
-        std::map<std::string, const TmpfsFileEntry*> files;
-        for (const CheckpointItem* const item : items.of(ImageKind::TmpfsFiles, device))
-            files.emplace(recordOf<TmpfsFileEntry>(*item).path, &recordOf<TmpfsFileEntry>(*item));
-        return files;
-    };
-    const auto now = filesOf(treeItems_, pending.tree);
-    for (const auto& [path, file] : filesOf(imageItems_, pending.image)) {
-        const auto partner = now.find(path);
-        if (partner == now.end() || partner->second->size != file->size)
-            continue;  // compareItems() has told this difference
-        const std::uint64_t bytes = (file->size + kImagePageSize - 1) / kImagePageSize * kImagePageSize;
-        compareMemory(memory::MemoryObject::files(pending.image), memory::MemoryObject::files(pending.tree),
-                      {file->start, partner->second->start, bytes, false}, place.within(path));
     }
 }
 
@@ -420,32 +415,64 @@ void CheckpointComparison::compareItems(ImageKind kind, const CheckpointItemList
     }
 }
 
-void CheckpointComparison::compareFiles(const CheckpointItem& image, const CheckpointItem& tree, const Place& place) {
-    const auto before = imageItems_.images().openRaw(image.kind, image.number, O_RDONLY);
-    const auto now = treeItems_.images().openRaw(tree.kind, tree.number, O_RDONLY);
-    if (!before || !now)
-        fail("{} has vanished", imageName(image.kind, image.number));
-    constexpr std::size_t kPiece = std::size_t{64} << 10;
-    std::vector<std::byte> one(kPiece);
-    std::vector<std::byte> other(kPiece);
-    for (std::uint64_t offset = 0;; offset += kPiece) {
-        checkStop_();
-        const auto readOf = [offset](int fd, std::vector<std::byte>& into) {
-            const ssize_t count =
-                sys(::pread(fd, into.data(), into.size(), static_cast<off_t>(offset)), "read an image");
-            return std::span(into.data(), static_cast<std::size_t>(count));
-        };
-        const auto first = readOf(before->get(), one);
-        const auto second = readOf(now->get(), other);
-        if (!std::ranges::equal(first, second)) {
-            const auto at = std::ranges::mismatch(first, second).in1 - first.begin();
-            differs(place, "", "content",
-                    fmt::format("another one from byte {} on", offset + static_cast<std::uint64_t>(at)));
-            return;
-        }
-        if (first.size() < kPiece)
-            return;
+/// Returns the parts of an image without records. `files`: contents of a tmpfs that are stored apart.
+RawParts CheckpointComparison::partsOf(const CheckpointItems& items, const memory::PageSources& pages,
+                                       const CheckpointItem& item) const {
+    const auto file = items.images().openRaw(item.kind, item.number, O_RDONLY);
+    if (!file)
+        fail("{} has vanished", imageName(item.kind, item.number));
+    if (item.kind == ImageKind::TmpfsDev)
+        return partsOfArchive(file->get(), contentsApart(items, pages, item.number));
+    const std::string bytes = readAll(file->get());
+    switch (item.kind) {
+        case ImageKind::Ifaddr:
+        case ImageKind::Route:
+        case ImageKind::Route6:
+        case ImageKind::Rule:
+            return partsOfNetlink(bytes, true);
+        case ImageKind::Conntrack:
+        case ImageKind::ConntrackExpect:
+            return partsOfNetlink(bytes, false);
+        case ImageKind::Iptables:
+        case ImageKind::Ip6tables:
+        case ImageKind::Nftables:
+            return partsOfFilter(bytes);
+        default:
+            return {{"content", bytes}};
     }
+}
+
+/// Returns the contents that pages images store instead of the archive of a tmpfs.
+std::map<std::string, ContentApart> CheckpointComparison::contentsApart(const CheckpointItems& items,
+                                                                        const memory::PageSources& pages,
+                                                                        std::uint64_t device) const {
+    std::map<std::string, ContentApart> contents;
+    for (const CheckpointItem* const item : items.of(ImageKind::TmpfsFiles, device)) {
+        checkStop_();
+        item->compared = true;
+        const auto& file = recordOf<TmpfsFileEntry>(*item);
+        contents.emplace(file.path,
+                         ContentApart{file.size, file.modified,
+                                      hashPages(pages, memory::MemoryObject::files(device), file.start, file.size)});
+    }
+    return contents;
+}
+
+void CheckpointComparison::compareFiles(const CheckpointItem& image, const CheckpointItem& tree, const Place& place) {
+    RawParts before = partsOf(imageItems_, imagePages_, image);
+    RawParts now = partsOf(treeItems_, treePages_, tree);
+    for (const auto& [name, text] : before) {
+        const auto partner = now.find(name);
+        if (partner == now.end()) {
+            differs(place.within(name), "", std::string(kPresent), std::string(kAbsent));
+            continue;
+        }
+        if (partner->second != text)
+            differs(place.within(name), "", text, partner->second);
+        now.erase(partner);
+    }
+    for (const auto& [name, text] : now)
+        differs(place.within(name), "", std::string(kAbsent), std::string(kPresent));
 }
 
 void CheckpointComparison::compareWholes() {

@@ -154,6 +154,25 @@ std::vector<std::byte> readGhost(ImageReader& reader, const GhostFileEntry& file
     return all;
 }
 
+/// Sorts the elements of a BPF map by key. A hash map has no order. `content`: all keys, then all values.
+std::vector<std::byte> sortedElements(const BpfmapDataEntry& map, const std::vector<std::byte>& content) {
+    if (map.count == 0)
+        return content;
+    const std::size_t key = map.keys_bytes / map.count;
+    const std::size_t value = map.values_bytes / map.count;
+    std::vector<std::vector<std::byte>> elements;
+    for (std::size_t i = 0; i < map.count; ++i) {
+        const std::byte* const keys = content.data() + i * key;
+        const std::byte* const values = content.data() + map.keys_bytes + i * value;
+        elements.emplace_back(keys, keys + key).insert(elements.back().end(), values, values + value);
+    }
+    std::ranges::sort(elements);
+    std::vector<std::byte> sorted;
+    for (const auto& element : elements)
+        append(sorted, element);
+    return sorted;
+}
+
 /// Reads the payload that follows a record.
 std::vector<std::byte> readPayload(ImageReader& reader, ImageKind kind, const ProtobufCMessage& message) {
     switch (kind) {
@@ -168,7 +187,7 @@ std::vector<std::byte> readPayload(ImageReader& reader, ImageKind kind, const Pr
         }
         case ImageKind::BpfmapData: {
             const auto& map = viewAs<BpfmapDataEntry>(message);
-            return reader.payload(std::uint64_t{map.keys_bytes} + map.values_bytes);
+            return sortedElements(map, reader.payload(std::uint64_t{map.keys_bytes} + map.values_bytes));
         }
         case ImageKind::IpcSem: {
             const std::uint64_t bytes = std::uint64_t{viewAs<IpcSemEntry>(message).nsems} * sizeof(std::uint16_t);

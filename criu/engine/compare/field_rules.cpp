@@ -7,6 +7,7 @@ namespace criu::engine {
 namespace {
 
 constexpr std::string_view kOfTheRun = "describes the run of criu";
+constexpr std::string_view kOfTheWire = "connections exchange segments even if the processes are stopped";
 constexpr std::string_view kNewInode = "a restore creates the file again";
 
 constexpr auto kFieldRules = [] {
@@ -37,11 +38,19 @@ constexpr auto kFieldRules = [] {
         {"thread_core_entry", "sysvsem_id", Id, UndoList},
         {"seccomp_filter", "prev", Id, SeccompFilter},
         {"posix_timer_entry", "it_id", Key, File, "timer"},
+        {"tcp_stream_entry", "timestamp", Unchecked, File, kOfTheWire},
+        {"tcp_stream_entry", "snd_wl1", Unchecked, File, kOfTheWire},
+        {"tcp_stream_entry", "snd_wnd", Unchecked, File, kOfTheWire},
+        {"tcp_stream_entry", "max_window", Unchecked, File, kOfTheWire},
+        {"tcp_stream_entry", "rcv_wnd", Unchecked, File, kOfTheWire},
+        {"tcp_stream_entry", "rcv_wup", Unchecked, File, kOfTheWire},
         {"pstree_entry", "threads", Unchecked, File, "CheckpointComparison compares threads by their tids"},
         {"fs_entry", "cwd_id", Id, File},
         {"fs_entry", "root_id", Id, File},
         {"mm_entry", "exe_file_id", Id, File},
         {"vma_entry", "start", Key, File, "mapping"},
+        {"vma_entry", "exclusive", Unchecked, File, "tells if pages are shared copy-on-write, which no program sees"},
+        {"", "orig_ax", OrMinusOne, File, "a restored thread has left a system call that doesn't begin again"},
         {"aio_ring_entry", "id", Key, File, "AIO context"},
         // files
         {"fdinfo_entry", "fd", Key, File, "fd"},
@@ -120,6 +129,7 @@ constexpr auto kFieldRules = [] {
         {"remap_file_path_entry", "orig_id", Id, File},
         {"ghost_file_entry", "dev", Unchecked, File, kNewInode},
         {"ghost_file_entry", "ino", Unchecked, File, kNewInode},
+        {"ghost_file_entry", "atim", Unchecked, File, "a mapping of the file changes it"},
         {"ghost_file_entry", "chunks", Unchecked, File, "form of the content in the image"},
         {"file_lock_entry", "pid", Key, File, "lock of process"},
         {"file_lock_entry", "fd", Key, File, "lock of process"},

@@ -35,9 +35,10 @@ public:
 /// Rule for a field.
 struct FieldRule {
     enum class Kind : std::uint8_t {
-        Id,         ///< an id, which is compared as a relation
-        Key,        ///< key of the message in a list; all key fields of a message together find its partner
-        Unchecked,  ///< not compared
+        Id,          ///< an id, which is compared as a relation
+        Key,         ///< key of the message in a list; all key fields of a message together find its partner
+        OrMinusOne,  ///< equal, or -1 in the tree
+        Unchecked,   ///< not compared
     };
 
     std::string_view message;  ///< name of the message in images/; empty for any message

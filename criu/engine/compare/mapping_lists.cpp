@@ -32,8 +32,11 @@ bool continues(const VmaEntry& first, const VmaEntry& second) noexcept {
 }  // namespace
 
 MappingList::MappingList(const MmEntry& memory) : memory_(memory) {
+    // The kernel shows its vsyscall page to a process if its last program was one of 64 bits, which a restore can't
+    // set.
     for (const VmaEntry* const vma : list(memory.vmas, memory.n_vmas))
-        mappings_.push_back(*vma);
+        if (!memory::is(*vma, memory::VmaStatus::Vsyscall))
+            mappings_.push_back(*vma);
     std::ranges::sort(mappings_, {}, &VmaEntry::start);
 }
 

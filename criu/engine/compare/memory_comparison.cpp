@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "criu/base/content_hash.hpp"
 #include "criu/base/error.hpp"
 #include "criu/image/pagemap.hpp"
 #include "criu/memory/pages/page_reader.hpp"
@@ -173,6 +174,25 @@ void MemoryComparison::compare(const memory::MemoryObject& image, const memory::
         offset += bytes;
     }
     runs.finish();
+}
+
+std::size_t hashPages(const memory::PageSources& sources, const memory::MemoryObject& object, std::uint64_t start,
+                      std::uint64_t bytes) {
+    ContentHash hash;
+    const std::uint64_t whole = (bytes + kImagePageSize - 1) / kImagePageSize * kImagePageSize;
+    Side side(sources, object, start, whole);
+    std::vector<std::byte> piece(std::min(kPiece, whole));
+    for (std::uint64_t offset = 0; offset < bytes;) {
+        std::uint64_t size = whole - offset;
+        const PageJob* const job = side.find(offset, size);
+        if (Side::hasContent(job)) {
+            size = std::min<std::uint64_t>(size, piece.size());
+            side.read(job, offset, std::span(piece.data(), size));
+            hash.add(offset, {reinterpret_cast<const char*>(piece.data()), std::min(size, bytes - offset)});
+        }
+        offset += size;
+    }
+    return hash.finish();
 }
 
 std::uint64_t MemoryComparison::endOf(const memory::MemoryObject& image, const memory::MemoryObject& tree) const {

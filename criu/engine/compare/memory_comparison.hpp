@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -45,6 +46,10 @@ struct DifferingBytes {
     std::uint8_t image = 0;   ///< value of the first differing byte in the image
     std::uint8_t tree = 0;    ///< value of that byte in the tree
 };
+
+/// Returns the ContentHash of `bytes` bytes of an object from `start` on. Throws Error.
+[[nodiscard]] std::size_t hashPages(const memory::PageSources& sources, const memory::MemoryObject& object,
+                                    std::uint64_t start, std::uint64_t bytes);
 
 /// Comparison of memory of images with memory of a second dump.
 class MemoryComparison {

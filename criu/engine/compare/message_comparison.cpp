@@ -59,6 +59,9 @@ public:
             const FieldRule* const rule = findRule(typeOf(image_), name);
             if (rule != nullptr && rule->kind == FieldRule::Kind::Unchecked)
                 continue;
+            if (rule != nullptr && rule->kind == FieldRule::Kind::OrMinusOne &&
+                numberOf(field, valueOf(tree_, field, 0)) == ~std::uint64_t{0})
+                continue;
             const bool isId = rule != nullptr && rule->kind == FieldRule::Kind::Id;
             compareField(field, isId ? std::optional(rule->ids) : std::nullopt);
         }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <net/if.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <optional>
+#include <regex>
 #include <vector>
 
 #include <fmt/format.h>
@@ -18,8 +21,12 @@
 #include "images/core.hpp"
 #include "images/fdinfo.hpp"
 #include "images/ipc-shm.hpp"
+#include "images/mnt.hpp"
+#include "images/netdev.hpp"
 #include "images/remap-file-path.hpp"
 #include "images/siginfo.hpp"
+#include "images/sk-opts.hpp"
+#include "images/sk-unix.hpp"
 #include "images/timens.hpp"
 #include "images/timer.hpp"
 #include "images/vma.hpp"
@@ -247,15 +254,31 @@ void compareStates(const ProtobufCMessage& image, const ProtobufCMessage& tree, 
 
 constexpr std::array<std::string_view, 1> kQueueFields{"signals"};
 
-/// Returns true for the SIGCHLD that a parent gets when its child is stopped.
-bool tellsOfStop(const ProtobufCMessage& signal) noexcept {
+siginfo_t infoOf(const ProtobufCMessage& signal) noexcept {
     const ProtobufCBinaryData& bytes = viewAs<SiginfoEntry>(signal).siginfo;
     siginfo_t info{};
     std::memcpy(&info, bytes.data, std::min(bytes.len, sizeof(info)));
+    return info;
+}
+
+/// Returns true for the SIGCHLD that a parent gets when its child is stopped.
+bool tellsOfStop(const ProtobufCMessage& signal) noexcept {
+    const siginfo_t info = infoOf(signal);
     return info.si_signo == SIGCHLD && info.si_code == CLD_STOPPED;
 }
 
-/// Compares queues of pending signals. If the whole tree was stopped, parents have got SIGCHLD for it.
+/// Returns true for a signal of an expired timer.
+bool isOfTimer(const ProtobufCMessage& signal) noexcept {
+    return infoOf(signal).si_code == SI_TIMER;
+}
+
+/// Sorts signals by number. The kernel keeps the order only of signals with equal numbers (signal(7)).
+void sortByNumber(std::vector<const ProtobufCMessage*>& signals) {
+    std::ranges::stable_sort(signals, {}, [](const ProtobufCMessage* signal) { return infoOf(*signal).si_signo; });
+}
+
+/// Compares queues of pending signals. Timers go on to expire, and if the whole tree was stopped, parents have got
+/// SIGCHLD for it.
 void compareSignals(const ProtobufCMessage& image, const ProtobufCMessage& tree, const Place& place,
                     const std::string& prefix, ComparisonSink& sink) {
     const auto signalsOf = [](const ProtobufCMessage& queue) {
@@ -265,11 +288,59 @@ void compareSignals(const ProtobufCMessage& image, const ProtobufCMessage& tree,
             signals.push_back(&each->base);
         return signals;
     };
-    const auto before = signalsOf(image);
+    auto before = signalsOf(image);
     auto now = signalsOf(tree);
-    if (sink.treeIsStopped() && now.size() > before.size() && tellsOfStop(*now.back()))
-        now.pop_back();  // the kernel queues a standard signal once
+    while (now.size() > before.size() && ((sink.treeIsStopped() && tellsOfStop(*now.back())) || isOfTimer(*now.back())))
+        now.pop_back();
+    sortByNumber(before);
+    sortByNumber(now);
     compareLists(before, now, place, prefix + "signals", sink);
+}
+
+constexpr std::array<std::string_view, 1> kMountFields{"options"};
+
+/// Compares options of mounts. autofs shows the inode of its pipe, which a restore creates again.
+void compareMountOptions(const ProtobufCMessage& image, const ProtobufCMessage& tree, const Place& place,
+                         const std::string& prefix, ComparisonSink& sink) {
+    const auto optionsOf = [](const ProtobufCMessage& mount) {
+        static const std::regex kPipe("pipe_ino=[0-9]+");
+        return std::regex_replace(std::string(viewAs<MntEntry>(mount).options), kPipe, "pipe_ino");
+    };
+    if (optionsOf(image) != optionsOf(tree))
+        sink.differs(place, prefix + "options", viewAs<MntEntry>(image).options, viewAs<MntEntry>(tree).options);
+}
+
+constexpr std::array<std::string_view, 1> kDeviceFields{"flags"};
+
+/// Compares flags of network devices without IFF_RUNNING, by which the kernel reports the carrier.
+void compareDeviceFlags(const ProtobufCMessage& image, const ProtobufCMessage& tree, const Place& place,
+                        const std::string& prefix, ComparisonSink& sink) {
+    const std::uint32_t before = viewAs<NetDeviceEntry>(image).flags;
+    const std::uint32_t now = viewAs<NetDeviceEntry>(tree).flags;
+    if (((before ^ now) & ~std::uint32_t{IFF_RUNNING}) != 0)
+        compareNumbers("flags", before, now, place, prefix, sink);
+}
+
+constexpr std::array<std::string_view, 1> kUnixFields{"backlog"};
+
+/// Compares backlogs of Unix sockets. For sockets that don't listen, the kernel reports memory of its queues instead.
+void compareBacklogs(const ProtobufCMessage& image, const ProtobufCMessage& tree, const Place& place,
+                     const std::string& prefix, ComparisonSink& sink) {
+    const auto& before = viewAs<UnixSkEntry>(image);
+    const auto& now = viewAs<UnixSkEntry>(tree);
+    if (before.state == TCP_LISTEN)
+        compareNumbers("backlog", before.backlog, now.backlog, place, prefix, sink);
+}
+
+constexpr std::array<std::string_view, 1> kSocketFields{"so_rcvbuf"};
+
+/// Compares sizes of receive buffers. setsockopt(2) can only set even sizes.
+void compareBuffers(const ProtobufCMessage& image, const ProtobufCMessage& tree, const Place& place,
+                    const std::string& prefix, ComparisonSink& sink) {
+    const std::uint32_t before = viewAs<SkOptsEntry>(image).so_rcvbuf;
+    const std::uint32_t now = viewAs<SkOptsEntry>(tree).so_rcvbuf;
+    if (now != before && now != (before & ~std::uint32_t{1}))
+        compareNumbers("so_rcvbuf", before, now, place, prefix, sink);
 }
 
 constexpr auto kMessageRules = std::to_array<MessageRule>({
@@ -286,6 +357,10 @@ constexpr auto kMessageRules = std::to_array<MessageRule>({
     {"ipc_shm_entry", kSegmentFields, compareSegments},
     {"task_core_entry", kStateFields, compareStates},
     {"signal_queue_entry", kQueueFields, compareSignals},
+    {"mnt_entry", kMountFields, compareMountOptions},
+    {"net_device_entry", kDeviceFields, compareDeviceFlags},
+    {"unix_sk_entry", kUnixFields, compareBacklogs},
+    {"sk_opts_entry", kSocketFields, compareBuffers},
 });
 
 }  // namespace
