@@ -192,7 +192,9 @@ void CheckpointComparison::relate(IdClass ids, std::uint64_t image, std::uint64_
     }
     switch (relations_.bind(ids, image, tree)) {
         case IdRelations::Bound::Fresh:
-            pending_.push_back({ids, image, tree, place});
+            // A file of the process itself, such as its current directory, has no other name than the field.
+            pending_.push_back(
+                {ids, image, tree, ids == IdClass::File && place.object.empty() ? place.within(field) : place});
             break;
         case IdRelations::Bound::Known:
             break;

@@ -96,6 +96,8 @@ constexpr auto kFieldRules = [] {
         {"unix_sk_entry", "ino", Id, Socket},
         {"unix_sk_entry", "peer", Id, Socket},
         {"unix_sk_entry", "ns_id", Id, Namespace},
+        {"unix_sk_entry", "peer_pid", Unchecked, File,
+         "the kernel stores the pid of the process that restored the peer"},
         {"unix_sk_entry", "mnt_id", Id, Mount},
         {"sk_packet_entry", "id_for", Id, File},
         {"scm_entry", "rights", Id, File},

@@ -72,18 +72,34 @@ std::size_t aligned(std::size_t size) noexcept {
     return (size + 3) & ~std::size_t{3};
 }
 
+/// Returns a value without flags of addresses that only the kernel sets (if_addr.h).
+std::string withoutKernelFlags(const NetlinkType& type, std::uint16_t number, std::string_view value) {
+    std::string result(value);
+    constexpr std::uint32_t kKernelFlags =
+        IFA_F_TENTATIVE | IFA_F_DADFAILED | IFA_F_DEPRECATED | IFA_F_STABLE_PRIVACY | IFA_F_TEMPORARY;
+    if (const auto flags = headOf<std::uint32_t>(value); type.name == "address" && number == IFA_FLAGS && flags) {
+        const std::uint32_t kept = *flags & ~kKernelFlags;
+        std::memcpy(result.data(), &kept, sizeof(kept));
+    }
+    return result;
+}
+
 /// Returns the content of a message in words, without attributes that change with time.
 std::string textOfNetlink(const NetlinkType& type, std::string_view body) {
-    std::string text = hexadecimal(body.substr(0, type.head));
+    std::string head(body.substr(0, type.head));
+    if (type.name == "address" && head.size() == sizeof(ifaddrmsg))
+        head[offsetof(ifaddrmsg, ifa_flags)] = 0;  // IFA_FLAGS has the same flags
+    std::string text = hexadecimal(head);
     body.remove_prefix(std::min(body.size(), aligned(type.head)));
-    while (const auto head = headOf<rtattr>(body)) {
-        if (head->rta_len < sizeof(*head) || head->rta_len > body.size())
+    while (const auto attribute = headOf<rtattr>(body)) {
+        if (attribute->rta_len < sizeof(*attribute) || attribute->rta_len > body.size())
             break;
-        const auto number = static_cast<std::uint16_t>(head->rta_type & NLA_TYPE_MASK);
+        const auto number = static_cast<std::uint16_t>(attribute->rta_type & NLA_TYPE_MASK);
+        const std::string_view value = body.substr(sizeof(*attribute), attribute->rta_len - sizeof(*attribute));
         if (std::ranges::find(type.unchecked, number) == type.unchecked.end())
             fmt::format_to(std::back_inserter(text), " {}={}", number,
-                           hexadecimal(body.substr(sizeof(*head), head->rta_len - sizeof(*head))));
-        body.remove_prefix(std::min(body.size(), aligned(head->rta_len)));
+                           hexadecimal(withoutKernelFlags(type, number, value)));
+        body.remove_prefix(std::min(body.size(), aligned(attribute->rta_len)));
     }
     return text + (body.empty() ? "" : " ") + hexadecimal(body);
 }
@@ -122,6 +138,9 @@ RawParts partsOfFilter(std::string_view text) {
             continue;
         if (line.starts_with("table ") || line.starts_with('*'))
             section = line;
+        // A dump locks the network by a table of its own, which a restore removes.
+        if (section.starts_with("table inet criu-dump-") || section.starts_with("table inet CRIU-"))
+            continue;
         parts.emplace(section == line ? line : fmt::format("{}: {}", section, line), "");
     }
     return parts;
