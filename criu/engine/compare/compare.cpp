@@ -91,6 +91,7 @@ int compareGuarded(Run& run, Guardian& guardian) {
     again.client = run.client;
     again.imagesDir = UniqueFd(sys(::dup(spool.fd()), "copy the descriptor of a directory"));
     loadLibraries(guardian.root().ids, guardian.root().home);
+    run.log.keepWarnings();  // the second dump loses nothing, because the tree runs on
     dumpAgain(again, guardian);
 
     run.log.stage("compare");
