@@ -10,7 +10,6 @@
 #include "criu/base/log.hpp"
 #include "criu/base/refusals.hpp"
 #include "criu/base/stop_request.hpp"
-#include "criu/device/dump_devices.hpp"
 #include "criu/engine/compare/checkpoint_comparison.hpp"
 #include "criu/engine/compare/difference.hpp"
 #include "criu/engine/dump/captured.hpp"

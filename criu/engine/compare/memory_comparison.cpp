@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "criu/base/content_hash.hpp"
 #include "criu/base/error.hpp"
+#include "criu/image/content_hash.hpp"
 #include "criu/image/pagemap.hpp"
 #include "criu/memory/pages/page_reader.hpp"
 #include "criu/memory/pages/page_source.hpp"

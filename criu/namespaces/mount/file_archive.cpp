@@ -22,12 +22,12 @@
 #include <string_view>
 #include <vector>
 
-#include "criu/base/content_hash.hpp"
 #include "criu/base/error.hpp"
 #include "criu/base/names.hpp"
 #include "criu/base/shared_library.hpp"
 #include "criu/base/sparse_file.hpp"
 #include "criu/base/unique_fd.hpp"
+#include "criu/image/content_hash.hpp"
 #include "criu/kernel/names/created_name.hpp"
 #include "criu/namespaces/mount/file_contents.hpp"
 
