@@ -36,6 +36,7 @@
 #include "images/pstree.hpp"
 #include "images/rseq.hpp"
 #include "images/tmpfs-files.hpp"
+#include "images/tty.hpp"
 
 namespace criu::engine {
 namespace {
@@ -146,6 +147,7 @@ private:
     void compareOf(ImageKind kind, std::uint32_t pid, const Place& place);
     void comparePending();
     void compareObject(const Pending& pending);
+    void relateSlave(const Pending& pending);
     void compareItems(ImageKind kind, const CheckpointItemList& image, const CheckpointItemList& tree,
                       const Place& place);
     void compareFiles(const CheckpointItem& image, const CheckpointItem& tree, const Place& place);
@@ -349,6 +351,18 @@ void CheckpointComparison::comparePending() {
     }
 }
 
+/// Relates the slaves of two masters. If a slave is closed, only its unread bytes in tty-data.img have its id.
+void CheckpointComparison::relateSlave(const Pending& pending) {
+    constexpr std::uint32_t kMasterDevice = 0x502;  // major 5, minor 2 (/dev/ptmx)
+    const auto isMaster = [](const CheckpointItems& items, std::uint64_t id) {
+        const auto found = items.of(IdClass::Terminal, id);
+        const auto info = found.find(ImageKind::TtyInfo);
+        return info != found.end() && recordOf<TtyInfoEntry>(*info->second.front()).rdev == kMasterDevice;
+    };
+    if (isMaster(imageItems_, pending.image) && isMaster(treeItems_, pending.tree))
+        relate(IdClass::Terminal, pending.image - 1, pending.tree - 1, pending.place, "slave");
+}
+
 Place CheckpointComparison::placeOf(const Pending& pending, ImageKind kind) {
     switch (pending.ids) {
         case IdClass::Namespace:
@@ -374,6 +388,8 @@ void CheckpointComparison::compareObject(const Pending& pending) {
     kinds.erase(ImageKind::TmpfsFiles);  // compareFiles() compares these contents with the archives
     for (const ImageKind kind : kinds)
         compareItems(kind, image[kind], tree[kind], placeOf(pending, kind));
+    if (pending.ids == IdClass::Terminal)
+        relateSlave(pending);
     if (pending.ids == IdClass::SharedMemory) {
         const auto before = memory::MemoryObject::shared(pending.image);
         const auto now = memory::MemoryObject::shared(pending.tree);
