@@ -269,7 +269,9 @@ bool tellsOfStop(const ProtobufCMessage& signal) noexcept {
 
 /// Returns true for a signal of an expired timer.
 bool isOfTimer(const ProtobufCMessage& signal) noexcept {
-    return infoOf(signal).si_code == SI_TIMER;
+    const siginfo_t info = infoOf(signal);
+    const bool ofItimer = info.si_signo == SIGALRM || info.si_signo == SIGVTALRM || info.si_signo == SIGPROF;
+    return info.si_code == SI_TIMER || (ofItimer && info.si_code == SI_KERNEL);
 }
 
 /// Sorts signals by number. The kernel keeps the order only of signals with equal numbers (signal(7)).
@@ -290,8 +292,9 @@ void compareSignals(const ProtobufCMessage& image, const ProtobufCMessage& tree,
     };
     auto before = signalsOf(image);
     auto now = signalsOf(tree);
-    while (now.size() > before.size() && ((sink.treeIsStopped() && tellsOfStop(*now.back())) || isOfTimer(*now.back())))
-        now.pop_back();
+    for (std::size_t i = now.size(); i-- > 0 && now.size() > before.size();)
+        if ((sink.treeIsStopped() && tellsOfStop(*now[i])) || isOfTimer(*now[i]))
+            now.erase(now.begin() + static_cast<std::ptrdiff_t>(i));
     sortByNumber(before);
     sortByNumber(now);
     compareLists(before, now, place, prefix + "signals", sink);

@@ -405,6 +405,11 @@ TEST_CASE("pending signals have an order only among equal numbers, and expired t
     CHECK_THAT(reportOf([](Sample& now) { now.signals = {SIGUSR2}; }, pending), Contains("tc.signals_s.signals["));
     CHECK_THAT(reportOf([](Sample& now) { now.signals.push_back(SIGHUP); }, pending),
                Contains("tc.signals_s.signals["));
+    pending.signalCode = SI_KERNEL;
+    CHECK_THAT(reportOf([](Sample& now) { now.signals.insert(now.signals.begin(), SIGALRM); }, pending),
+               Equals(kNoDifference));
+    CHECK_THAT(reportOf([](Sample& now) { now.signals.push_back(SIGHUP); }, pending),
+               Contains("tc.signals_s.signals["));
     pending.signalCode = SI_TIMER;
     CHECK_THAT(reportOf([](Sample& now) { now.signals.push_back(SIGHUP); }, pending), Equals(kNoDifference));
 }
