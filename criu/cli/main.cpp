@@ -19,6 +19,7 @@
 #include "criu/cli/built_in_devices.hpp"
 #include "criu/cli/help.hpp"
 #include "criu/engine/command.hpp"
+#include "criu/engine/engine.hpp"
 #include "criu/options/config_file.hpp"
 #include "criu/options/invocation.hpp"
 #include "criu/service/daemon.hpp"
@@ -130,7 +131,8 @@ std::optional<options::Command> commandToDescribe(std::vector<std::string> words
     return words.empty() ? std::nullopt : std::optional(options::takeCommand(words));
 }
 
-int run(std::vector<std::string> words, Log& log) {
+/// Runs a command. `failure`: exit status for an exception, which the function may change.
+int run(std::vector<std::string> words, Log& log, int& failure) {
     // Shell completions ask for this list. It is no option, because no other way to pass options has a use for it.
     if (!words.empty() && words.back() == "--list-options") {
         words.pop_back();
@@ -170,6 +172,8 @@ int run(std::vector<std::string> words, Log& log) {
         return kRemovedCommand;
     }
     invocation.command = options::takeCommand(arguments.words);
+    if (invocation.command == options::Command::Compare)
+        failure = engine::kNotCompared;
     options::validate(invocation, std::move(arguments.words));
 
     // criu inherits an ignored SIGCHLD from its parent by execve(2). The kernel would then reap criu's children, and
@@ -206,11 +210,14 @@ int main(int argc, char* argv[]) {
     std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
     reserveProcessTitle(argc, argv);
     Log log;
-    int status = kFailure;
+    // The status 1 of a comparison tells differences. Options may be wrong before criu knows the command.
+    int failure = !words.empty() && words.front() == "compare" ? engine::kNotCompared : kFailure;
+    int status = 0;
     try {
-        status = run(std::move(words), log);
+        status = run(std::move(words), log, failure);
     } catch (const std::exception& error) {
         log.failure(error);
+        status = failure;
     }
     log.flushEarly();
     if (status != 0)

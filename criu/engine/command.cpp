@@ -254,6 +254,10 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
             outcome.status = verify(run, outcome.answer);
             return outcome;
         }
+        case Command::Compare:
+            limitCoreFile();
+            devices.clear();  // devices would have to be checkpointed
+            return {compare(run), {}};
         case Command::Rescue: {
             Outcome outcome;
             outcome.status = rescue(outcome.answer, log);

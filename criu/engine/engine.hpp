@@ -90,6 +90,15 @@ int explain(Run& run, std::string& answer);
 /// without images.
 int verify(Run& run, std::string& answer);
 
+/// Exit statuses of compare(). Error has no status of its own: the program ends with kNotCompared.
+inline constexpr int kEqual = 0;
+inline constexpr int kDiffers = 1;
+inline constexpr int kNotCompared = 2;
+
+/// Compares the running tree options.tree with images, and prints the differences to standard output. The processes run
+/// on. Returns one of the statuses above. Throws Error.
+int compare(Run& run);
+
 /// Writes the features of this machine's processor to an image.
 void dumpCpuInfo(Run& run);
 

@@ -149,7 +149,7 @@ void requireChoosablePids() {
 
 void requireCommandCaps(options::Command command) {
     using enum options::Command;
-    if (command != Dump && command != PreDump && command != Restore && command != Check)
+    if (command != Dump && command != PreDump && command != Restore && command != Check && command != Compare)
         return;
     requireTracing();
     std::vector<std::string> missing;

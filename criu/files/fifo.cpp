@@ -56,6 +56,9 @@ public:
         if (!S_ISFIFO(there.st_mode))
             fail("{} isn't a fifo", entries_.front().path->name);
         contents_.fill(id_, both.get(), opener.images(), opener.usernsd());
+        // The write has changed the times. Only in a user namespace that doesn't own the fifo can this call fail.
+        const timespec times[2] = {there.st_atim, there.st_mtim};
+        (void)::futimens(both.get(), times);
         for (const Item& item : entries_) {
             const int flags = static_cast<int>(item.path->flags);
             UniqueFd fd = opener.openPath(FileId{item.entry->regf_id}, flags | O_NONBLOCK);

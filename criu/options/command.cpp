@@ -26,6 +26,7 @@ constexpr CommandRow kCommands[kCommandCount] = {
     {Rescue, "rescue", true, "rescue", "revert what killed dumps and restores have left"},
     {MemoryProvider, "memory-provider", true, "memory-provider -D DIR --provider-socket FILE",
      "serve images and memory to restores with --provider-socket"},
+    {Compare, "compare", true, "compare -t PID -D DIR", "list differences between a running tree and images"},
 };
 
 constexpr bool inOrder() noexcept {

@@ -26,8 +26,9 @@ enum class Command : std::uint8_t {
     StreamUnpack,
     Rescue,
     MemoryProvider,
+    Compare,
 };
-inline constexpr unsigned kCommandCount = 17;
+inline constexpr unsigned kCommandCount = 18;
 
 /// Set of commands.
 class CommandSet {

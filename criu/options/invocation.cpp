@@ -224,7 +224,8 @@ static void requireJsonFits(const Invocation& invocation) {
     const Command command = invocation.command;
     if (!options.json)
         return;
-    const bool alwaysReports = command == Command::Check || command == Command::Explain || command == Command::Verify;
+    const bool alwaysReports = command == Command::Check || command == Command::Explain || command == Command::Verify ||
+                               command == Command::Compare;
     if (!alwaysReports && !options.dryRun && !options.displayStats)
         fail("--json needs {}--display-stats", command == Command::Dump ? "--dry-run or " : "");
     if (options.logFile == "-")
@@ -317,7 +318,7 @@ void validate(Invocation& invocation, std::vector<std::string> words) {
     completeStream(invocation);
     refuseWords(command, words);
 
-    if ((command == Command::Dump || command == Command::PreDump) && !options.tree)
+    if ((command == Command::Dump || command == Command::PreDump || command == Command::Compare) && !options.tree)
         fail("{} needs the root of the process tree: -t PID", commandName(command));
     if (options.restoreSibling && !options.detached && command == Command::Restore)
         fail("--restore-sibling needs --restore-detached");

@@ -24,8 +24,9 @@ constexpr CommandSet Runs{Dump, PreDump, Restore};
 constexpr CommandSet Streamable{Dump, PreDump, Restore, CpuinfoDump};
 constexpr CommandSet StreamSources{Dump, PreDump, StreamPack};
 constexpr CommandSet StreamTargets{Restore, StreamUnpack};
-constexpr CommandSet StreamMemory{Dump, PreDump, Restore, CpuinfoDump};
+constexpr CommandSet StreamMemory{Dump, PreDump, Restore, CpuinfoDump, Compare};
 constexpr CommandSet OnDump{Dump};
+constexpr CommandSet Captures{Dump, Compare};
 constexpr CommandSet OnRestore{Restore, Explain};
 constexpr CommandSet Detachable{Restore, PageServer, Service, LazyPages, MemoryProvider};
 constexpr CommandSet Scripted{Dump, Restore, PageServer, Service, LazyPages};
@@ -33,8 +34,8 @@ constexpr CommandSet CpuAware{Dump, Restore, CpuinfoCheck, Explain};
 constexpr CommandSet Serving{PageServer, Service, LazyPages, Dump, MemoryProvider};
 constexpr CommandSet PageFileUsers{Dump, PreDump, Restore, LazyPages, PageServer};
 constexpr CommandSet OnPreDump{PreDump};
-constexpr CommandSet Decrypting{Restore, Explain, Verify, LazyPages, PageServer, MemoryProvider};
-constexpr CommandSet Timed{Dump, PreDump, Restore, PageServer, LazyPages, StreamPack, StreamUnpack, Service};
+constexpr CommandSet Decrypting{Restore, Explain, Verify, LazyPages, PageServer, MemoryProvider, Compare};
+constexpr CommandSet Timed{Dump, PreDump, Restore, Compare, PageServer, LazyPages, StreamPack, StreamUnpack, Service};
 constexpr CommandSet Deduping{Dump, Restore, PageServer, PreDump};
 constexpr CommandSet Lazy{Dump, Restore, PageServer};
 constexpr CommandSet PageClients{Dump, PreDump, LazyPages};
@@ -42,8 +43,10 @@ constexpr CommandSet Summing{Dump, PreDump, PageServer, Restore, LazyPages, Expl
 constexpr CommandSet Providing{Restore, Explain, MemoryProvider};
 constexpr CommandSet OnCheck{Check};
 constexpr CommandSet Both{Dump, Restore, Explain};
-constexpr CommandSet Reports{Dump, PreDump, Restore, Check, Explain, Verify};
+constexpr CommandSet Trees{Dump, Restore, Explain, Compare};
+constexpr CommandSet Reports{Dump, PreDump, Restore, Check, Explain, Verify, Compare};
 constexpr CommandSet Dumps{Dump, PreDump};
+constexpr CommandSet Freezes{Dump, PreDump, Compare};
 constexpr CommandSet PageWriters{Dump, PreDump, PageServer};
 constexpr CommandSet PageWire{Dump, PreDump, LazyPages, PageServer};
 constexpr CommandSet PageEnds{Dump, PreDump, LazyPages, PageServer, Service};
@@ -94,8 +97,8 @@ constexpr OptionRow kTable[] = {
     {General, "unprivileged", 0, None, "", HasNo, Everywhere, Built,
      "leave cgroups alone; criu finds out by itself that it has only CAP_CHECKPOINT_RESTORE", flag<&O::unprivileged>,
      "unprivileged"},
-    {Run, "tree", 't', Required, "PID", NoNo, Dumps, Built, "dump this process with all its descendants", tree,
-     open({"pid", readTree})},
+    {Run, "tree", 't', Required, "PID", NoNo, Freezes, Built,
+     "process of the dump or comparison, with all its descendants", tree, open({"pid", readTree})},
     {Run, "dry-run", 0, None, "", NoNo, OnDump, Built,
      "report everything that a dump would refuse or lose, write no images, and leave the processes unchanged",
      flags<&O::dryRun>},
@@ -146,7 +149,7 @@ constexpr OptionRow kTable[] = {
      {"exec_cmd", readExecCommand}},
     {Run, "pidfile", 0, Required, "FILE", NoNo, Detachable, Built,
      "write the pid of the restored root, or of the daemon, to a new FILE", path<&O::pidFile>},
-    {Run, "shell-job", 'j', None, "", HasNo, Both, Built,
+    {Run, "shell-job", 'j', None, "", HasNo, Trees, Built,
      "accept a tree in a session or on a terminal of a process outside", flag<&O::shellJob>, open("shell_job")},
     {Run, "action-script", 0, Required, "PROGRAM", NoNo, Scripted, Built, "run PROGRAM at each stage; may be repeated",
      append<&O::actionScripts>},
@@ -161,7 +164,7 @@ constexpr OptionRow kTable[] = {
      "fail if the tree isn't frozen, or a peer does nothing, for this time; 0 for never (default: 10; for waits of "
      "--stream-from, 0; for requests of other users, 30)",
      timeout, open("timeout")},
-    {Run, "freeze-cgroup", 0, Required, "DIR", NoNo, Dumps, Built,
+    {Run, "freeze-cgroup", 0, Required, "DIR", NoNo, Freezes, Built,
      "freeze by this cgroup, which contains the whole tree", path<&O::freezeCgroup>, "freeze_cgroup"},
     {Run, "log-pid", 0, None, "", HasNo, OnRestore, Built, "write a log file, NAME.PID, for each restored process",
      flag<&O::logPid>},
@@ -172,9 +175,9 @@ constexpr OptionRow kTable[] = {
      open({"cpu_cap", readCpuCaps})},
     {Run, "status-fd", 0, Required, "FD", NoNo, Serving, Built, "write one zero byte to FD when ready to serve",
      number<&O::statusFd, 0, kFdLimit>},
-    {Run, "allow-uprobes", 0, None, "", HasNo, Both, Built,
+    {Run, "allow-uprobes", 0, None, "", HasNo, Trees, Built,
      "accept processes with uprobes, which must exist again at the restore", flag<&O::allowUprobes>},
-    {Files, "external", 0, Required, "TYPE[ID][:VALUE]", NoNo, Both, Built,
+    {Files, "external", 0, Required, "TYPE[ID][:VALUE]", NoNo, Trees, Built,
      "name a resource outside of the tree instead of dumping it; may be repeated", parsedInto<addExternal>, "external"},
     {Files,
      "inherit-fd",
@@ -193,33 +196,33 @@ constexpr OptionRow kTable[] = {
      allowLoss, open({"allow_loss", "allow_losses", readAllowLoss})},
     {Files, "no-loss", 0, None, "", NoNo, OnDump, Built,
      "refuse a dump that would lose state of a program, instead of a warning", flags<&O::noLoss>, open("no_loss")},
-    {Files, "ghost-limit", 0, Required, "SIZE", NoNo, OnDump, Built,
+    {Files, "ghost-limit", 0, Required, "SIZE", NoNo, Captures, Built,
      "maximal size of a deleted file in images (default: 1M)", parsed<&O::ghostLimit, parseSize>, open("ghost_limit")},
-    {Files, "ghost-fiemap", 0, None, "", HasNo, OnDump, Moot,
+    {Files, "ghost-fiemap", 0, None, "", HasNo, Captures, Moot,
      "find holes of deleted files by FIEMAP; criu always finds them", flag<&O::ghostFiemap>},
-    {Files, "link-remap", 0, None, "", HasNo, OnDump, Built,
+    {Files, "link-remap", 0, None, "", HasNo, Captures, Built,
      "give deleted files that have other links a temporary name", flag<&O::linkRemap>, "link_remap"},
-    {Files, "ghost-links", 0, None, "", HasNo, OnDump, Built,
+    {Files, "ghost-links", 0, None, "", HasNo, Captures, Built,
      "dump deleted files that have other links with their content; the restored file isn't one with those links",
      flag<&O::ghostLinks>},
-    {Files, "evasive-devices", 0, None, "", HasNo, OnDump, Built,
+    {Files, "evasive-devices", 0, None, "", HasNo, Captures, Built,
      "open any path of the same device if the original path doesn't exist", flag<&O::evasiveDevices>,
      "evasive_devices"},
-    {Files, "file-locks", 'l', None, "", HasNo, Both, Built, "dump and restore file locks", flag<&O::fileLocks>,
+    {Files, "file-locks", 'l', None, "", HasNo, Trees, Built, "dump and restore file locks", flag<&O::fileLocks>,
      open("file_locks")},
-    {Files, "file-validation", 0, Required, "filesize|buildid", NoNo, Both, Built,
+    {Files, "file-validation", 0, Required, "filesize|buildid", NoNo, Trees, Built,
      "how to check that a file is unchanged (default: buildid)", parsed<&O::fileValidation, parseFileValidation>},
     {Files, "skip-file-rwx-check", 0, None, "", HasNo, OnRestore, Built, "do not compare permission bits of files",
      flag<&O::skipFileRwxCheck>, "skip_file_rwx_check"},
-    {Files, "force-irmap", 0, None, "", HasNo, Dumps, Built, "find paths of watched inodes by scanning directories",
+    {Files, "force-irmap", 0, None, "", HasNo, Freezes, Built, "find paths of watched inodes by scanning directories",
      flag<&O::forceIrmap>, "force_irmap"},
-    {Files, "irmap-scan-path", 0, Required, "DIR", NoNo, Dumps, Built, "scan this directory, too; may be repeated",
+    {Files, "irmap-scan-path", 0, Required, "DIR", NoNo, Freezes, Built, "scan this directory, too; may be repeated",
      append<&O::irmapScanPaths>, "irmap_scan_paths"},
-    {Mounts, "root", 'r', Required, "DIR", NoNo, Both, Built, "root of the restored mount namespace", path<&O::root>,
+    {Mounts, "root", 'r', Required, "DIR", NoNo, Trees, Built, "root of the restored mount namespace", path<&O::root>,
      "root"},
-    {Mounts, "skip-mnt", 0, Required, "DIR", NoNo, OnDump, Built, "do not dump this mount point; may be repeated",
+    {Mounts, "skip-mnt", 0, Required, "DIR", NoNo, Captures, Built, "do not dump this mount point; may be repeated",
      append<&O::skipMounts>, "skip_mnt"},
-    {Mounts, "enable-fs", 0, Required, "LIST", NoNo, Both, Built,
+    {Mounts, "enable-fs", 0, Required, "LIST", NoNo, Trees, Built,
      "mount these file system types although criu does not know them, or all", enableFilesystems, "enable_fs"},
     {Mounts,
      "ext-mount-map",
@@ -227,14 +230,14 @@ constexpr OptionRow kTable[] = {
      Required,
      "KEY:VALUE",
      NoNo,
-     Both,
+     Trees,
      Built,
      "name an external mount, or auto; older form of --external mnt",
      parsedInto<parseExtMount>,
      {"ext_mnt", "auto_ext_mnt", readExtMounts}},
-    {Mounts, "enable-external-sharing", 0, None, "", NoNo, OnDump, Built,
+    {Mounts, "enable-external-sharing", 0, None, "", NoNo, Captures, Built,
      "accept mounts in a peer group with mounts outside", flag<&O::externalSharing>, "ext_sharing"},
-    {Mounts, "enable-external-masters", 0, None, "", NoNo, OnDump, Built, "accept mounts whose master is outside",
+    {Mounts, "enable-external-masters", 0, None, "", NoNo, Captures, Built, "accept mounts whose master is outside",
      flag<&O::externalMasters>, "ext_masters"},
     {Mounts, "mntns-compat-mode", 0, None, "", HasNo, OnRestore, Moot, "use the mount engine for old kernels",
      flag<&O::mntnsCompatMode>, "mntns_compat_mode"},
@@ -255,30 +258,30 @@ constexpr OptionRow kTable[] = {
      Required,
      "net",
      NoNo,
-     Both,
+     Trees,
      Built,
      "create the network namespace without its content",
      emptyNamespace,
      {"empty_ns", readEmptyNs}},
     {Mounts, "weak-sysctls", 0, None, "", HasNo, OnRestore, Built, "ignore a sysctl that doesn't exist on this kernel",
      flag<&O::weakSysctls>, "weak_sysctls"},
-    {Network, "tcp-established", 0, None, "", HasNo, Both, Built, "dump and restore open TCP connections",
+    {Network, "tcp-established", 0, None, "", HasNo, Trees, Built, "dump and restore open TCP connections",
      flag<&O::tcpEstablished>, open("tcp_established")},
-    {Network, "tcp-close", 0, None, "", HasNo, Both, Built, "restore TCP connections as closed", flag<&O::tcpClose>,
+    {Network, "tcp-close", 0, None, "", HasNo, Trees, Built, "restore TCP connections as closed", flag<&O::tcpClose>,
      open("tcp_close")},
     {Network, "inet-map", 0, Required, "OLD=NEW", NoNo, OnRestore, Built,
      "restore sockets with address NEW instead of OLD; both may be prefixes of one length (10.0.0.0/8=10.1.0.0/8); may "
      "be repeated",
      parsedItem<&O::inetMap, parseInetMapping>, open("inet_map")},
-    {Network, "skip-in-flight", 0, None, "", HasNo, OnDump, Built, "do not dump connections that are not accepted yet",
-     flag<&O::tcpSkipInFlight>, open("tcp_skip_in_flight")},
+    {Network, "skip-in-flight", 0, None, "", HasNo, Captures, Built,
+     "do not dump connections that are not accepted yet", flag<&O::tcpSkipInFlight>, open("tcp_skip_in_flight")},
     {Network,
      "ext-unix-sk",
      'x',
      Attached,
      "INODES",
      NoNo,
-     Both,
+     Trees,
      Built,
      "accept Unix datagram sockets with a peer outside of the tree",
      extUnixSockets,
@@ -289,7 +292,7 @@ constexpr OptionRow kTable[] = {
      Required,
      "iptables|nftables|skip",
      NoNo,
-     OnDump,
+     Captures,
      Built,
      "how to drop packets of dumped connections (default: iptables)",
      parsed<&O::networkLock, parseNetworkLock>,
@@ -311,7 +314,7 @@ constexpr OptionRow kTable[] = {
      Attached,
      "none|props|soft|full|strict|ignore",
      NoNo,
-     Both,
+     Trees,
      Built,
      "how to restore cgroups (default: soft)",
      manageCgroups,
@@ -322,18 +325,18 @@ constexpr OptionRow kTable[] = {
      Required,
      "[CONTROLLER:]PATH",
      NoNo,
-     Both,
+     Trees,
      Built,
      "restore cgroups below PATH; may be repeated",
      parsedItem<&O::cgroupRoots, parseCgroupRoot>,
      {"cg_root", readCgroupRoots}},
-    {Cgroups, "cgroup-props", 0, Required, "TEXT", NoNo, Both, Built, "properties of controllers to dump and restore",
+    {Cgroups, "cgroup-props", 0, Required, "TEXT", NoNo, Trees, Built, "properties of controllers to dump and restore",
      text<&O::cgroupProps>, "cgroup_props"},
-    {Cgroups, "cgroup-props-file", 0, Required, "FILE", NoNo, Both, Built, "read --cgroup-props from FILE",
+    {Cgroups, "cgroup-props-file", 0, Required, "FILE", NoNo, Trees, Built, "read --cgroup-props from FILE",
      path<&O::cgroupPropsFile>, "cgroup_props_file"},
-    {Cgroups, "cgroup-dump-controller", 0, Required, "NAME", NoNo, OnDump, Built,
+    {Cgroups, "cgroup-dump-controller", 0, Required, "NAME", NoNo, Captures, Built,
      "dump only these controllers; may be repeated", append<&O::cgroupDumpControllers>, "cgroup_dump_controller"},
-    {Cgroups, "cgroup-yard", 0, Required, "DIR", NoNo, Both, Built, "directory of mounted cgroup hierarchies",
+    {Cgroups, "cgroup-yard", 0, Required, "DIR", NoNo, Trees, Built, "directory of mounted cgroup hierarchies",
      path<&O::cgroupYard>, "cgroup_yard"},
     {Security, "lsm-profile", 0, Required, "apparmor:NAME|selinux:NAME|none:", NoNo, OnRestore, Built,
      "use this AppArmor or SELinux label instead of the dumped one", parsed<&O::lsmProfile, parseLsmProfile>,

@@ -91,6 +91,8 @@ void UnixGroupOpener::connectAndFillDatagram(UnixSocket& socket) {
 
     const bool ready = connected_.contains(&socket);
     if (socket.mutual()) {
+        if (!ready && hasOtherSenders(socket))
+            fillDatagram(socket);  // a connected socket takes packets of its peer only
         if (!ready)
             connectTo(fdOf(socket), *socket.peer);
         connected_.insert(&socket);
@@ -135,15 +137,23 @@ void UnixGroupOpener::fillDatagram(UnixSocket& socket) {
 }
 
 // recvfrom(2) returns the name of the socket that sent a packet. So the packet must come from the restored sender, or
-// from a stand-in with the same name.
+// from a stand-in with the same name. An unnamed sender has an unnamed stand-in.
 UnixGroup::Route UnixGroupOpener::routeOf(const UnixSocket& target, std::size_t packet, const UnixGroup::Route& usual) {
     const std::string& address = target.queue[packet].address;
     const UnixSocket* const sender = target.senders[packet];
-    if (address.empty() || target.mutual())
+    const UnixSocket* const caller = target.mutual()           ? target.peer
+                                     : target.incoming.empty() ? nullptr
+                                                               : target.incoming.front();
+    const bool usualIsNamed = usual.held == nullptr && caller != nullptr && !caller->name.empty();
+    if (target.mutual() && connected_.contains(&target)) {
+        if (sender != target.peer && (usualIsNamed || !address.empty()))
+            opener_.log().warn("What waits in {} loses the name of its sender, because only its peer may send to it",
+                               target.shown());
         return usual;
+    }
     if (sender != nullptr && sender->peer == &target && connected_.contains(sender))
         return via(*sender);
-    if (target.name.empty())
+    if (target.name.empty() || (address.empty() && !usualIsNamed))
         return usual;
     UnixGroup::Route route;
     if (sender != nullptr) {
@@ -159,6 +169,13 @@ UnixGroup::Route UnixGroupOpener::routeOf(const UnixSocket& target, std::size_t 
     return route;
 }
 
+/// Returns true if sockets other than its peer have sent packets to a socket. Both must have names.
+bool UnixGroupOpener::hasOtherSenders(const UnixSocket& socket) {
+    return !socket.name.empty() && !socket.peer->name.empty() &&
+           std::any_of(socket.senders.begin(), socket.senders.end(),
+                       [&](const UnixSocket* sender) { return sender != socket.peer; });
+}
+
 std::shared_ptr<UniqueFd> UnixGroupOpener::standIn(const std::string& address, const UnixSocket& target) {
     const auto [found, fresh] = gone_.emplace(address, nullptr);
     if (fresh) {
@@ -166,7 +183,8 @@ std::shared_ptr<UniqueFd> UnixGroupOpener::standIn(const std::string& address, c
         name.text = address;
         auto sender = std::make_shared<UniqueFd>(opener_.toServiceRange(create(SOCK_DGRAM, target)));
         try {
-            bindName(sender->get(), name, PathFate::Removed, nullptr);
+            if (!address.empty())
+                bindName(sender->get(), name, PathFate::Removed, nullptr);
             found->second = std::move(sender);
         } catch (const Error& error) {
             opener_.log().warn("What waits in {} loses the name of its sender: {}", target.shown(), error.what());

@@ -222,7 +222,8 @@ void UnixGroupOpener::fill(const UnixSocket& target, const UnixGroup::Route& usu
     // must still accept packets at that time.
     const bool named = std::any_of(target.queue.begin(), target.queue.end(),
                                    [](const QueuedPacket& packet) { return packet.sender.has_value(); });
-    const bool accepts = !target.datagram() || target.mutual() || (target.peer == nullptr && target.outside == nullptr);
+    const bool accepts = !target.datagram() || (target.mutual() && connected_.contains(&target)) ||
+                         (target.peer == nullptr && target.outside == nullptr);
     for (std::size_t i = 0; i < target.queue.size(); ++i) {
         const QueuedPacket& packet = target.queue[i];
         const UnixGroup::Route route = target.datagram() ? routeOf(target, i, usual) : usual;

@@ -69,6 +69,7 @@ private:
     void fillDatagram(UnixSocket& socket);
     std::shared_ptr<UniqueFd> standIn(const std::string& address, const UnixSocket& target);
     [[nodiscard]] UnixGroup::Route routeOf(const UnixSocket& target, std::size_t packet, const UnixGroup::Route& usual);
+    [[nodiscard]] static bool hasOtherSenders(const UnixSocket& socket);
     void disconnect(const UnixSocket& socket) const;
 
     UnixGroup& group_;

@@ -3,6 +3,7 @@
 
 import json
 import os
+import resource
 import signal
 import subprocess
 
@@ -125,4 +126,29 @@ def held_by_zombie(case):
     os.kill(parent, signal.SIGKILL)
 
 
-CASES = [features_as_json, explanation_as_json, statistics_as_json, verification_as_json, held_by_zombie]
+def comparison(case):
+    """criu compare: status 0 for an equal tree, 1 for differences and 2 if it couldn't compare"""
+    program = case.python("ready()\ntime.sleep(1000)\n")
+    tree = ("-t", str(program.pid), "-D", case.images)
+    case.criu("dump", *tree, "--leave-running")
+    files = {name: os.stat(os.path.join(case.images, name)).st_mtime_ns for name in os.listdir(case.images)}
+    says(case.criu("compare", *tree), r"^The tree equals the images\.\n$")
+    require(document(case, "compare", *tree) == {"command": "compare", "equal": True, "differences": [], "uncompared": []},
+            "a difference")
+    resource.prlimit(program.pid, resource.RLIMIT_CORE, (5, resource.prlimit(program.pid, resource.RLIMIT_CORE)[1]))
+    got = document(case, "compare", *tree, status=1)
+    require(not got["equal"] and [(each["field"], each["tree"]) for each in got["differences"]] == [("tc.rlimits.rlimits[4].cur", "5")]
+            and got["differences"][0]["process"].startswith(f"{program.pid} (python3"), f"{got}")
+    says(case.criu("compare", *tree, status=1), r"^Differs: process .*: tc\.rlimits\.rlimits\[4\]\.cur: .* in the image, 5 in the tree\n$")
+    require(files == {name: os.stat(os.path.join(case.images, name)).st_mtime_ns for name in os.listdir(case.images)},
+            "the images directory was changed")
+    says(case.criu("compare", "-D", case.images, status=2), "compare needs the root of the process tree: -t PID")
+    says(case.criu("compare", *tree, "--leave-running", status=2), "--leave-running is for dump, not for compare")
+    says(case.criu("compare", *tree, "--nonsense", status=2), "unknown option --nonsense")
+    says(case.criu("compare", "-t", str(program.pid), "-D", "/no/such", status=2), "open the images directory /no/such")
+    os.unlink(os.path.join(case.images, "inventory.img"))
+    says(case.criu("compare", *tree, status=2), "no complete checkpoint")
+    require((processes.status(program.pid) or {"State": "Z"})["State"].startswith("S"), "the program doesn't sleep any more")
+
+
+CASES = [comparison, features_as_json, explanation_as_json, statistics_as_json, verification_as_json, held_by_zombie]

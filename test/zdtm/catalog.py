@@ -17,6 +17,7 @@ The runner reads lines of the form `// zdtm: KEY VALUE` at the top of a program'
                               restore must not touch into the folder `outside`
     unplant COMMAND           mode `planted`: shell command that reverts the replacement
     ignore REGEX, REGEX       names in harness/procstate.py that may change over a restore
+    may-differ REGEX, REGEX   mode `compare`: lines of criu compare that report a known difference
     outside program           the runner starts the program a second time, before the first one. It is outside of the
                               tree and of its pid namespace, has $ZDTM_OUTSIDE, and reports READY
     outside echo              a TCP echo server outside of the tree, at the port in $ZDTM_ECHO
@@ -49,7 +50,7 @@ class Program:
 
     KEYS = {"dump-options", "restore-options", "modes", "also", "not-in", "refused", "ignore", "timeout", "between",
             "refused-restore", "refused-with", "outside", "plant", "unplant", "own-pids", "own-users", "network",
-            "strangers", "warns", "fails", "processor"}
+            "strangers", "warns", "fails", "processor", "may-differ"}
 
     def __init__(self, folder, name):
         self.name = f"{folder}/{name}"
@@ -86,6 +87,7 @@ class Program:
         self.plant = said.get("plant")
         self.unplant = said.get("unplant")
         self.ignore = _list(said.get("ignore"))
+        self.may_differ = _list(said.get("may-differ"))
         self.processor = said.get("processor", PROCESSOR)
         self.outside = said.get("outside")
         self.network = said.get("network") == "own"

@@ -29,6 +29,7 @@ class Subject:
         self.dump_options = task["dump_options"]
         self.restore_options = task["restore_options"]
         self.ignore = task["ignore"]
+        self.may_differ = task["may_differ"]
         self.between = task["between"]
         self.warns = task["warns"]
         self.outside = task["outside"]

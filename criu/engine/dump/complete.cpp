@@ -25,7 +25,6 @@
 #include "images/pstree.hpp"
 
 namespace criu::engine {
-namespace {
 
 void writeTree(FrozenTree& tree, const ImageDir& images) {
     ImageWriter image = images.create(ImageKind::Pstree);
@@ -52,8 +51,6 @@ void writeTree(FrozenTree& tree, const ImageDir& images) {
     }
     image.finish();
 }
-
-}  // namespace
 
 CompletePhase::CompletePhase(CapturedPhase& captured)
     : captured_(captured), examined_(captured.examined()), frozen_(examined_.frozen()) {

@@ -3,6 +3,10 @@
 
 #include <cstdint>
 
+namespace criu {
+class ImageDir;
+}
+
 namespace criu::model {
 enum class FinalState : std::uint8_t;
 }
@@ -12,6 +16,10 @@ namespace criu::engine {
 class CapturedPhase;
 class ExaminedPhase;
 class FrozenPhase;
+class FrozenTree;
+
+/// Writes the image of the process tree.
+void writeTree(FrozenTree& tree, const ImageDir& images);
 
 /// Fourth phase of a dump: the images are complete, including the inventory. With --background, the images are complete
 /// when conclude() has returned. If conclude() fails and the tree continues, the destructor removes the inventory.

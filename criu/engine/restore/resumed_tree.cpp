@@ -372,7 +372,8 @@ void ResumedTree::stop(std::size_t index, bool stopAll) {
     if (!stopAll && task.state != model::TaskState::Stopped)
         return;
     stopped_.emplace_back(processes_[index].pid());
-    processes_[index].stopAsGroup(stopAll ? SIGSTOP : stopSignalOf(*task.core().tc));
+    const bool wasStopped = task.state == model::TaskState::Stopped;
+    processes_[index].stopAsGroup(wasStopped ? stopSignalOf(*task.core().tc) : SIGSTOP);
 }
 
 /// Begins the stand-by of all processes. Returns false, and begins none, if a thread can't be in stand-by: a thread

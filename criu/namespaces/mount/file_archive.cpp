@@ -14,10 +14,12 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "criu/base/error.hpp"
@@ -25,6 +27,7 @@
 #include "criu/base/shared_library.hpp"
 #include "criu/base/sparse_file.hpp"
 #include "criu/base/unique_fd.hpp"
+#include "criu/image/content_hash.hpp"
 #include "criu/kernel/names/created_name.hpp"
 #include "criu/namespaces/mount/file_contents.hpp"
 
@@ -46,17 +49,25 @@ struct ArchiveFunctions {
     decltype(&::archive_entry_copy_stat) archive_entry_copy_stat = library["archive_entry_copy_stat"];
     decltype(&::archive_entry_copy_symlink) archive_entry_copy_symlink = library["archive_entry_copy_symlink"];
     decltype(&::archive_entry_free) archive_entry_free = library["archive_entry_free"];
+    decltype(&::archive_entry_gid) archive_entry_gid = library["archive_entry_gid"];
+    decltype(&::archive_entry_hardlink) archive_entry_hardlink = library["archive_entry_hardlink"];
+    decltype(&::archive_entry_mode) archive_entry_mode = library["archive_entry_mode"];
     decltype(&::archive_entry_mtime) archive_entry_mtime = library["archive_entry_mtime"];
     decltype(&::archive_entry_mtime_nsec) archive_entry_mtime_nsec = library["archive_entry_mtime_nsec"];
     decltype(&::archive_entry_new) archive_entry_new = library["archive_entry_new"];
     decltype(&::archive_entry_pathname) archive_entry_pathname = library["archive_entry_pathname"];
+    decltype(&::archive_entry_rdev) archive_entry_rdev = library["archive_entry_rdev"];
     decltype(&::archive_entry_set_size) archive_entry_set_size = library["archive_entry_set_size"];
     decltype(&::archive_entry_size) archive_entry_size = library["archive_entry_size"];
     decltype(&::archive_entry_sparse_add_entry) archive_entry_sparse_add_entry =
         library["archive_entry_sparse_add_entry"];
     decltype(&::archive_entry_sparse_next) archive_entry_sparse_next = library["archive_entry_sparse_next"];
     decltype(&::archive_entry_sparse_reset) archive_entry_sparse_reset = library["archive_entry_sparse_reset"];
+    decltype(&::archive_entry_symlink) archive_entry_symlink = library["archive_entry_symlink"];
+    decltype(&::archive_entry_uid) archive_entry_uid = library["archive_entry_uid"];
     decltype(&::archive_entry_xattr_add_entry) archive_entry_xattr_add_entry = library["archive_entry_xattr_add_entry"];
+    decltype(&::archive_entry_xattr_next) archive_entry_xattr_next = library["archive_entry_xattr_next"];
+    decltype(&::archive_entry_xattr_reset) archive_entry_xattr_reset = library["archive_entry_xattr_reset"];
     decltype(&::archive_errno) archive_errno = library["archive_errno"];
     decltype(&::archive_error_string) archive_error_string = library["archive_error_string"];
     decltype(&::archive_read_data_block) archive_read_data_block = library["archive_read_data_block"];
@@ -359,6 +370,21 @@ std::uint64_t sizeWithoutHoles(const ArchiveFunctions& lib, archive_entry* entry
     return bytes;
 }
 
+/// Returns a hash of the content of the current file.
+std::size_t hashContent(const ArchiveFunctions& lib, const Archive& reader, const std::string& path) {
+    ContentHash hash;
+    for (;;) {
+        const void* block = nullptr;
+        std::size_t size = 0;
+        la_int64_t offset = 0;
+        const int read = lib.archive_read_data_block(reader.get(), &block, &size, &offset);
+        if (read == ARCHIVE_EOF)
+            return hash.finish();
+        lib.check(read, reader.get(), "read the content of {}", path);
+        hash.add(static_cast<std::uint64_t>(offset), {static_cast<const char*>(block), size});
+    }
+}
+
 /// Scope that changes the current directory of the process.
 class ArchiveDirectoryScope {
 public:
@@ -398,6 +424,32 @@ void FileArchives::forEachFile(int from, const std::function<void(std::uint64_t 
     const Archive reader = openArchive(*library_, from);
     while (archive_entry* const entry = nextFile(*library_, reader))
         visit(sizeWithoutHoles(*library_, entry));
+}
+
+std::vector<ArchivedFile> FileArchives::list(int from) const {
+    const ArchiveFunctions& lib = *library_;
+    const Archive reader = openArchive(lib, from);
+    std::vector<ArchivedFile> files;
+    const auto textOf = [](const char* text) { return std::string(text != nullptr ? text : ""); };
+    while (archive_entry* const entry = nextFile(lib, reader)) {
+        ArchivedFile& file = files.emplace_back();
+        file.path = textOf(lib.archive_entry_pathname(entry));
+        file.mode = lib.archive_entry_mode(entry);
+        file.user = static_cast<uid_t>(lib.archive_entry_uid(entry));
+        file.group = static_cast<gid_t>(lib.archive_entry_gid(entry));
+        file.size = static_cast<std::uint64_t>(std::max<la_int64_t>(lib.archive_entry_size(entry), 0));
+        file.device = S_ISCHR(file.mode) || S_ISBLK(file.mode) ? lib.archive_entry_rdev(entry) : 0;
+        file.modified = {lib.archive_entry_mtime(entry), lib.archive_entry_mtime_nsec(entry)};
+        file.target = textOf(lib.archive_entry_hardlink(entry)) + textOf(lib.archive_entry_symlink(entry));
+        lib.archive_entry_xattr_reset(entry);
+        const char* name = nullptr;
+        const void* value = nullptr;
+        std::size_t size = 0;
+        while (lib.archive_entry_xattr_next(entry, &name, &value, &size) == ARCHIVE_OK)
+            file.attributes.emplace(textOf(name), std::string(static_cast<const char*>(value), size));
+        file.content = hashContent(lib, reader, file.path);
+    }
+    return files;
 }
 
 void FileArchives::unpack(int from, int directory) const {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,6 +24,20 @@ struct SocketFile {
     uid_t user = 0;
     gid_t group = 0;
     timespec modified{};
+};
+
+/// File of an archive, for comparisons.
+struct ArchivedFile {
+    std::string path;
+    mode_t mode = 0;
+    uid_t user = 0;
+    gid_t group = 0;
+    std::uint64_t size = 0;    ///< bytes, with holes
+    std::uint64_t device = 0;  ///< number of a device node; 0 for other files
+    timespec modified{};
+    std::string target;                             ///< target of a link; empty for other files
+    std::map<std::string, std::string> attributes;  ///< extended attributes
+    std::size_t content = 0;                        ///< ContentHash of the content
 };
 
 struct ArchiveFunctions;
@@ -50,6 +65,9 @@ public:
     /// Calls `visit` for each file of an archive with the size of its content, without holes. An exception of `visit`
     /// ends the reading. `from`: file whose offset is the start of the archive. Throws Error.
     void forEachFile(int from, const std::function<void(std::uint64_t bytes)>& visit) const;
+
+    /// Returns all files of an archive. `from`: file whose offset is the start of the archive. Throws Error.
+    [[nodiscard]] std::vector<ArchivedFile> list(int from) const;
 
     /// Creates the files of an archive below `directory`. `from`: file whose offset is the start of the archive. The
     /// calling process must have only one thread, because its current directory changes during the call. Throws Error.

@@ -315,7 +315,7 @@ TEST_CASE("an option that asks for something is refused by commands that don't u
     CHECK_THROWS_WITH(validated({"dump", "-t5", "--new-pidns"}),
                       Equals("--new-pidns is for restore, explain, not for dump"));
     CHECK_THROWS_WITH(validated({"restore", "--leave-running"}), Contains("is for dump, not for restore"));
-    CHECK_THROWS_WITH(validated({"check", "--tree", "5"}), Contains("is for dump, pre-dump, not for check"));
+    CHECK_THROWS_WITH(validated({"check", "--tree", "5"}), Contains("is for dump, pre-dump, compare, not for check"));
     // vLLM gives the same options to both.
     for (const Words& words : {Words{"dump", "-t5"}, Words{"restore"}}) {
         Words all = words;

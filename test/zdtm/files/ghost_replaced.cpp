@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: ignore fd 3
+// zdtm: may-differ reg\.name:
 #include <fcntl.h>
 
 #include "zdtm.hpp"

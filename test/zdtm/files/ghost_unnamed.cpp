@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: may-differ reg\.flags:
 #include <fcntl.h>
 #include <sys/stat.h>
 

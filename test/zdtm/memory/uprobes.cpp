@@ -7,6 +7,7 @@
 // zdtm: not-in everything
 // zdtm: refused-restore --no-allow-uprobes
 // zdtm: refused-with user-space probes.*--allow-uprobes
+// zdtm: may-differ inventory: allow_uprobes:
 #include <elf.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>

@@ -2,6 +2,7 @@
 // zdtm: fails-with-4.2(from-other) the program itself is on a mount outside of the namespace
 // zdtm: dump-options --link-remap
 // zdtm: restore-options --root /
+// zdtm: may-differ socket \./\S+: mtime:, tmpfs-dev: \./\S*: mode 04
 #include <fcntl.h>
 #include <sys/inotify.h>
 #include <sys/mount.h>

@@ -3,6 +3,7 @@
 // zdtm: also new-pidns, new-pidns-again
 // zdtm: fails-with-4.2 it wants overlays to be external
 // zdtm: restore-options --root /
+// zdtm: may-differ tmpfs-dev: \./work/
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>

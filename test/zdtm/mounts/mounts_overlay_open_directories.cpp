@@ -2,6 +2,7 @@
 // zdtm: ignore fd 0 stat
 // zdtm: fails-with-4.2 it wants overlays to be external
 // zdtm: restore-options --root /
+// zdtm: may-differ tmpfs-dev: \./work/
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>

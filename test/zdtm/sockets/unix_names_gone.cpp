@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: also damaged
+// zdtm: may-differ usk\.name_dir:
 #include <sys/stat.h>
 
 #include "unix_sockets.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: ignore thread \d+ PR_GET_PDEATHSIG
+// zdtm: may-differ pdeath_sig:
 #include <sys/prctl.h>
 
 #include "zdtm.hpp"

@@ -4,6 +4,7 @@
 // zdtm: restore-options --tcp-close
 // zdtm: not-in leave-running
 // zdtm: between touch ../restored
+// zdtm: may-differ fd \d+:
 #include "inet_sockets.hpp"
 #include "zdtm.hpp"
 

@@ -2,6 +2,7 @@
 // zdtm: dump-options --tcp-established
 // zdtm: restore-options --tcp-established
 // zdtm: not-in leave-running
+// zdtm: may-differ isk\.v6only:
 #include <linux/filter.h>
 
 #include "inet_sockets.hpp"

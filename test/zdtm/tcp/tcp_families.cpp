@@ -2,6 +2,7 @@
 // zdtm: fails-with-4.2(to-other, once, five, leave-running) its connections send small segments from then on
 // zdtm: dump-options --tcp-established
 // zdtm: restore-options --tcp-established
+// zdtm: may-differ isk\.v6only:
 #include "inet_sockets.hpp"
 #include "zdtm.hpp"
 

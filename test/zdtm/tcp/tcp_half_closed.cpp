@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: dump-options --tcp-established
 // zdtm: restore-options --tcp-established
+// zdtm: may-differ isk\.v6only:
 #include <poll.h>
 
 #include "inet_sockets.hpp"

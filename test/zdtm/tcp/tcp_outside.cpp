@@ -3,6 +3,7 @@
 // zdtm: dump-options --tcp-established
 // zdtm: restore-options --tcp-established
 // zdtm: outside echo
+// zdtm: may-differ tcp-stream: (inq|outq|unsq|content), option 6
 #include <fcntl.h>
 #include <poll.h>
 

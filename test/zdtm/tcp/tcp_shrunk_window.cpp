@@ -2,6 +2,7 @@
 // zdtm: fails-with-4.2 its restore sets a window that the kernel refuses
 // zdtm: dump-options --tcp-established
 // zdtm: restore-options --tcp-established
+// zdtm: may-differ isk\.v6only:
 #include <fcntl.h>
 #include <unistd.h>
 

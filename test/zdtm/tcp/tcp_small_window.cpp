@@ -3,6 +3,7 @@
 // zdtm: fails-with-4.2 its connections have segments that the window has no room for
 // zdtm: dump-options --tcp-established
 // zdtm: restore-options --tcp-established
+// zdtm: may-differ isk\.v6only:, tcp-stream: (inq|outq|unsq|content)
 #include <fcntl.h>
 #include <time.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: ignore timers
+// zdtm: may-differ timer 0: clock_id:
 #include <ctime>
 
 #include "thread_timers.hpp"

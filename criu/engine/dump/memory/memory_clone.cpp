@@ -43,7 +43,12 @@ std::unique_ptr<StoppedClone> MemoryClone::make(FrozenTask& task, TreePid pid) {
     further.checkedCall("close_range", SYS_close_range, {0, ~0U, CLOSE_RANGE_UNSHARE});
     further.checkedCall("setsid", SYS_setsid, {});
     further.checkedCall("chdir", SYS_chdir, {exchange.at(RemoteScratchPage::kFolder)});
-    return std::make_unique<StoppedClone>(further, dir, 0);
+    auto clone = std::make_unique<StoppedClone>(further, dir, 0);
+    // The clone has copied what the calls had changed in the memory of the dumped process.
+    const compel::RemoteMemory copy(clone->tracee().tid());
+    further.revertIn(copy);
+    calls.revertIn(copy);
+    return clone;
 }
 
 MemoryClone::MemoryClone(FrozenTask& task, TreePid pid)
