@@ -65,7 +65,6 @@ public:
             const bool isId = rule != nullptr && rule->kind == FieldRule::Kind::Id;
             compareField(field, isId ? std::optional(rule->ids) : std::nullopt);
         }
-        compareUnknown();
     }
 
 private:
@@ -122,19 +121,6 @@ private:
         for (std::size_t i = 0; i < countOf(message, field); ++i)
             list.push_back(messageOf(field, valueOf(message, field, i)));
         return list;
-    }
-
-    /// Compares fields that this criu doesn't know, by their number and bytes.
-    void compareUnknown() {
-        const std::span before(image_.unknown_fields, image_.n_unknown_fields);
-        const std::span now(tree_.unknown_fields, tree_.n_unknown_fields);
-        const auto same = [](const ProtobufCMessageUnknownField& one, const ProtobufCMessageUnknownField& other) {
-            return one.tag == other.tag &&
-                   std::ranges::equal(std::span(one.data, one.len), std::span(other.data, other.len));
-        };
-        if (!std::ranges::equal(before, now, same))
-            sink_.differs(place_, prefix_ + "fields that this criu doesn't know",
-                          fmt::format("{} of them", before.size()), fmt::format("{} of them", now.size()));
     }
 
     const ProtobufCMessage& image_;

@@ -27,8 +27,7 @@ std::vector<crypto::PublicKey> recipientsOf(const std::vector<std::string>& give
 ImageKeys::ImageKeys(Command command, const model::Options& options, StopRequest& stop) {
     const bool reads = command == Command::Restore || command == Command::Explain || command == Command::Verify ||
                        command == Command::LazyPages || command == Command::MemoryProvider ||
-                       command == Command::Compare ||
-                       (command == Command::PageServer && options.lazyPages);
+                       command == Command::Compare || (command == Command::PageServer && options.lazyPages);
     const bool dumps = command == Command::Dump || command == Command::PreDump;
     if (dumps || command == Command::PageServer)
         recipients = recipientsOf(options.encrypt, stop);
