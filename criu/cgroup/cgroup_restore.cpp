@@ -529,8 +529,8 @@ void CgroupRestore::setProperties() {
         const auto properties = list(group.entry->properties, group.entry->n_properties);
         setLate(fd.get(), properties, false);
         setLate(fd.get(), list(group.entry->more_properties, group.entry->n_more_properties), true);
-        if (std::any_of(properties.begin(), properties.end(), isFrozen))
-            thawed_.recordThawed(fd.get());
+        if (std::any_of(properties.begin(), properties.end(), isFrozen) && !containsCriu(group))
+            thawed_.recordFrozenLater(fd.get());
     }
 }
 

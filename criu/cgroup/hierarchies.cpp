@@ -68,7 +68,7 @@ UniqueFd openGroup(int root, const std::string& path) {
         sys(::openat(root, relative(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open cgroup {}", path));
 }
 
-int removeGroup(int root, const std::string& path, const Inode& inode) noexcept {
+int removeGroup(int root, const std::string& path, const Inode& inode) {
     constexpr int kTries = 20;
     constexpr useconds_t kPause = 1000;
     for (int tries = 1;; ++tries) {

@@ -53,7 +53,7 @@ UniqueFd openGroup(int root, const std::string& path);
 
 /// Removes a cgroup if it has this inode. Retries while the kernel returns EBUSY, because tasks in the cgroup are
 /// ending. Returns 0 or the errno.
-int removeGroup(int root, const std::string& path, const Inode& inode) noexcept;
+int removeGroup(int root, const std::string& path, const Inode& inode);
 
 /// Writes `text` to a file of a cgroup by one write(2). Throws Error.
 void writeFile(int group, const std::string& name, std::string_view text);

@@ -63,17 +63,21 @@ void ThawedGroups::thaw(int root, const std::string& controllers, const std::str
             throw error;
         }
         log_.info("Thawed cgroup {} for the time of the restore", each);
-        recordThawed(group.get());
+        record("thaw", group.get());
         writeFile(group.get(), kFreezeFile, "0");
         groups_.push_back({std::move(group), each});
     }
 }
 
-void ThawedGroups::recordThawed(int group) const {
+void ThawedGroups::recordFrozenLater(int group) const {
+    record("freezes", group);
+}
+
+void ThawedGroups::record(std::string_view kind, int group) const {
     if (!log_.journal().isOpen())
         return;
-    const auto record = kernel::FolderRecord::of(group);
-    log_.journal().record({"thaw", record.identity(), record.path()});
+    const auto folder = kernel::FolderRecord::of(group);
+    log_.journal().record({kind, folder.identity(), folder.path()});
 }
 
 void ThawedGroups::freeze() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "criu/base/unique_fd.hpp"
@@ -25,8 +26,9 @@ public:
     /// `controllers` are those of a hierarchy of version 1. Throws Error if a frozen cgroup contains processes, because
     /// criu would resume them. Also throws if the freezer of version 1 has frozen the cgroup.
     void thaw(int root, const std::string& controllers, const std::string& path);
-    /// Lets `criu rescue` freeze an open cgroup if criu is killed before it does so itself.
-    void recordThawed(int group) const;
+    /// Lets `criu rescue` freeze an open cgroup if the tree runs and criu was killed before it froze the cgroup. Throws
+    /// Error.
+    void recordFrozenLater(int group) const;
     /// Returns true if no cgroup is thawed.
     [[nodiscard]] bool empty() const noexcept { return groups_.empty(); }
     /// Freezes the cgroups again. All processes must be stopped by criu. Throws Error.
@@ -37,6 +39,8 @@ private:
         UniqueFd fd;
         std::string path;
     };
+    void record(std::string_view kind, int group) const;
+
     Log& log_;
     std::vector<Group> groups_;
 };

@@ -145,7 +145,7 @@ void JournalReverter::thaw(const JournalLine& line) const {
 void JournalReverter::freeze(const JournalLine& line) const {
     const UniqueFd group = kernel::FolderRecord(line.at(1), line.at(2)).open({});
     if (group && cgroup::Freezer::freezeOther(group.get()))
-        report_(fmt::format("froze the cgroup {} again", printable(line.at(2))));
+        report_(fmt::format("froze the cgroup {}", printable(line.at(2))));
 }
 
 void JournalReverter::removeTable(const JournalLine& line) const {

@@ -51,7 +51,7 @@ public:
     void removeLink(const JournalLine& line) const;
     /// Thaws the cgroup of a line "freeze".
     void thaw(const JournalLine& line) const;
-    /// Freezes the cgroup of a line "thaw" again.
+    /// Freezes the cgroup of a line "thaw" or "freezes".
     void freeze(const JournalLine& line) const;
     /// Removes the nftables table of a line "table".
     void removeTable(const JournalLine& line) const;

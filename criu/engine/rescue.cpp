@@ -162,17 +162,21 @@ std::vector<const JournalLine*> createdNames(const std::vector<JournalLine>& lin
     return names;
 }
 
-/// Ends what criu does after the commit of a restore: removes temporary links and the network lock.
+/// Ends what criu does after the commit of a restore: freezes cgroups, and removes temporary links and the network
+/// lock.
 bool completeRestore(const JournalReverter& reverter, const std::vector<JournalLine>& lines, const Reports& reports) {
     bool done = removeLocks(reverter, lines, "lock", reports);
     for (const JournalLine& line : lines)
         if (line.front() == "link" && line.size() == 5)
             done = succeeds(reports, [&] { reverter.removeLink(line); }) && done;
+        else if (line.front() == "freezes" && line.size() == 3)
+            done = succeeds(reports, [&] { reverter.freeze(line); }) && done;
     return succeeds(reports, [&] { reverter.endRepairs(); }) && done;
 }
 
 /// Removes cgroups and System V shared memory that criu has created for a tree that doesn't run.
-bool removeContainers(const JournalReverter& reverter, const std::vector<JournalLine>& lines, const Reports& reports) {
+bool removeGroupsAndSegments(const JournalReverter& reverter, const std::vector<JournalLine>& lines,
+                             const Reports& reports) {
     const std::uint64_t begin = numberOf(lines.front().at(2));
     bool done = true;
     for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
@@ -218,7 +222,7 @@ Reverted revertRestore(const std::vector<JournalLine>& lines, bool mayRun, const
     if (reverter.treeRuns())
         done = completeRestore(reverter, lines, reports) && done;
     else
-        done = removeContainers(reverter, lines, reports) && done;
+        done = removeGroupsAndSegments(reverter, lines, reports) && done;
     return done ? Reverted::Done : Reverted::Failed;
 }
 

@@ -56,13 +56,20 @@ void resumeDevices(ParkedRestore& parked) {
     parked.planned.devices.resume(resumed);
 }
 
-/// Removes the network lock, then ends the isolation that NamespaceRestore::close() began.
-void openNetwork(BornRestore& born) {
-    PlannedRestore& planned = born.planned;
+/// Finishes the files and removes the network lock. Then ends the isolation that NamespaceRestore::close() began.
+void openNetwork(ParkedRestore& parked) {
+    PlannedRestore& planned = parked.planned;
+    const bool standsBy = parked.tree.standsBy();
+    // If criu is killed, processes in stand-by run with unfinished files. The kernel kills other processes with criu,
+    // and sockets outside of repair mode would then send a FIN.
+    if (standsBy)
+        planned.nsContext.inNetwork([&] { planned.files.finish(); });
     if (planned.nsContext.ownNetwork)
         orWarn(planned.log(), [&] { planned.run.listeners.notify(Stage::NetworkUnlock); });
     planned.nsContext.inNetwork([&] {
-        planned.files.open();
+        if (!standsBy)
+            planned.files.finish();
+        orWarn(planned.log(), [&] { planned.files.open(); });
         planned.networkLock.unlock();
     });
     for (const auto& kind : planned.namespaces)
@@ -93,17 +100,13 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
     // Commits before the network opens: a peer must not get packets of a tree that the kernel then kills with criu.
     const bool stopAll = planned.options().finalState == model::FinalState::Stopped;
     parking.tree.commit(prepared.run, stopAll);
-    // At once, because the processes run with these files if criu is killed now. Later for processes that the kernel
-    // would kill with criu: their sockets would send a FIN outside of repair mode.
-    if (parking.tree.standsBy())
-        orWarn(planned.log(), [&] { planned.nsContext.inNetwork([&] { planned.files.finish(); }); });
     parking.tree.settle(prepared.run, stopAll, planned.cgroups.freezes() || planned.run.listeners.mayFreeze());
     // Destroyed before the phases of the restore. After a failure, its destructor thaws the cgroups before criu kills
     // the processes, because processes in a frozen cgroup of version 1 can't end.
     cgroup::FrozenGroups frozen = planned.cgroups.freeze();
     // Opens the network after the last step that may fail. Earlier, a peer could get packets of a tree that criu then
     // kills.
-    openNetwork(born);
+    openNetwork(parking);
     if (planned.options().holdTimeout)
         planned.run.listeners.require(Stage::PreResume);
     else

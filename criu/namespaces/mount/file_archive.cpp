@@ -370,19 +370,28 @@ std::uint64_t sizeWithoutHoles(const ArchiveFunctions& lib, archive_entry* entry
     return bytes;
 }
 
-/// Returns a hash of the content of the current file.
-std::size_t hashContent(const ArchiveFunctions& lib, const Archive& reader, const std::string& path) {
-    ContentHash hash;
+/// Calls `visit` with each block of the current file and the offset of the block.
+template <typename Visit>
+void forEachBlock(const ArchiveFunctions& lib, const Archive& reader, const std::string& path, const Visit& visit) {
     for (;;) {
         const void* block = nullptr;
         std::size_t size = 0;
         la_int64_t offset = 0;
         const int read = lib.archive_read_data_block(reader.get(), &block, &size, &offset);
         if (read == ARCHIVE_EOF)
-            return hash.finish();
+            return;
         lib.check(read, reader.get(), "read the content of {}", path);
-        hash.add(static_cast<std::uint64_t>(offset), {static_cast<const char*>(block), size});
+        visit(std::string_view(static_cast<const char*>(block), size), offset);
     }
+}
+
+/// Returns a hash of the content of the current file.
+std::size_t hashContent(const ArchiveFunctions& lib, const Archive& reader, const std::string& path) {
+    ContentHash hash;
+    forEachBlock(lib, reader, path, [&hash](std::string_view block, la_int64_t offset) {
+        hash.add(static_cast<std::uint64_t>(offset), block);
+    });
+    return hash.finish();
 }
 
 /// Scope that changes the current directory of the process.
@@ -470,18 +479,10 @@ void FileArchives::unpack(int from, int directory) const {
         if (path == "." || path == "./")
             ownTimes = {{{lib.archive_entry_atime(entry), lib.archive_entry_atime_nsec(entry)},
                          {lib.archive_entry_mtime(entry), lib.archive_entry_mtime_nsec(entry)}}};
-        for (;;) {
-            const void* block = nullptr;
-            std::size_t size = 0;
-            la_int64_t offset = 0;
-            const int read = lib.archive_read_data_block(reader.get(), &block, &size, &offset);
-            if (read == ARCHIVE_EOF)
-                break;
-            lib.check(read, reader.get(), "read the content of {}", path);
-            lib.check(static_cast<int>(
-                          std::min<la_ssize_t>(lib.archive_write_data_block(disk.get(), block, size, offset), 0)),
-                      disk.get(), "write {}", path);
-        }
+        forEachBlock(lib, reader, path, [&](std::string_view block, la_int64_t offset) {
+            const la_ssize_t written = lib.archive_write_data_block(disk.get(), block.data(), block.size(), offset);
+            lib.check(static_cast<int>(std::min<la_ssize_t>(written, 0)), disk.get(), "write {}", path);
+        });
         lib.check(lib.archive_write_finish_entry(disk.get()), disk.get(), "make {}", path);
     }
     lib.check(lib.archive_write_close(disk.get()), disk.get(), "set times and modes of directories");

@@ -2,7 +2,6 @@
 #include "criu/namespaces/user/given_userns.hpp"
 
 #include <linux/sched.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -21,6 +20,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/machine.hpp"
 #include "criu/kernel/namespace_visit.hpp"
+#include "criu/kernel/proc/pidfd.hpp"
 #include "criu/kernel/proc/proc_ns.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/namespaces/joined.hpp"
@@ -128,12 +128,17 @@ HostPid GivenUserns::createInside(const std::function<HostPid()>& create) const 
         }
         ::_exit(0);
     }
-    const UniqueFd process(handle);
-    pollfd ended{process.get(), POLLIN, 0};
-    while (::poll(&ended, 1, -1) < 0 && errno == EINTR)
-        ;
+    const kernel::PidFd process(UniqueFd(handle), helper);
+    const bool answers = process.waitExit(kernel::kHelperTimeout);
+    if (!answers)
+        process.sendSignal(SIGKILL);
     if (!asSibling_)
         (void)::waitpid(helper, nullptr, __WALL);
+    if (!answers)
+        fail(
+            "--join-ns user: the process that enters the user namespace doesn't end; a process in this namespace may "
+            "have "
+            "stopped it");
     if (report->created == 0)
         failWith(report->code, "--join-ns user: {}",
                  report->text[0] != '\0' ? report->text : "the process that entered the user namespace was killed");

@@ -440,7 +440,7 @@ TEST_CASE("rescue ends the rest of a tree that was half restored", "[rescue]") {
     }
 }
 
-TEST_CASE("rescue freezes the cgroup that a killed restore has thawed", "[rescue]") {
+TEST_CASE("rescue freezes the cgroup that a killed restore has thawed or was about to freeze", "[rescue]") {
     const std::string hierarchy = freezerHierarchy();
     const std::string group = hierarchy + "/criu-rescue-thawed-" + std::to_string(::getpid());
     if (hierarchy.empty() || ::mkdir(group.c_str(), 0755) != 0 || !fs::exists(group + "/cgroup.freeze")) {
@@ -450,11 +450,27 @@ TEST_CASE("rescue freezes the cgroup that a killed restore has thawed", "[rescue
     RestoreFolder folder;
     const UniqueFd open(::open(group.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     const auto record = kernel::FolderRecord::of(open.get());
-    folder.lines().record({"thaw", record.identity(), record.path()});
-    CHECK_THAT(folder.rescue(), Catch::Contains("froze the cgroup " + group));
-    std::string state;
-    std::ifstream(group + "/cgroup.freeze") >> state;
-    CHECK(state == "1");
+    const auto state = [&] {
+        std::string text;
+        std::ifstream(group + "/cgroup.freeze") >> text;
+        return text;
+    };
+    SECTION("thawed") {
+        folder.lines().record({"thaw", record.identity(), record.path()});
+        CHECK_THAT(folder.rescue(), Catch::Contains("froze the cgroup " + group));
+        CHECK(state() == "1");
+    }
+    SECTION("about to freeze, and the restored tree runs") {
+        folder.lines().record({"freezes", record.identity(), record.path()});
+        folder.recordRoot();
+        CHECK_THAT(folder.rescue(), Catch::Contains("froze the cgroup " + group));
+        CHECK(state() == "1");
+    }
+    SECTION("about to freeze, and no tree runs") {
+        folder.lines().record({"freezes", record.identity(), record.path()});
+        CHECK(folder.rescue() == "Nothing to do\n");
+        CHECK(state() == "0");
+    }
     ::rmdir(group.c_str());
 }
 

@@ -278,15 +278,12 @@ void RestoredFiles::setOwners(const PidMap& pids, const model::IdMap& ids) {
 }
 
 void RestoredFiles::finish() {
-    finished_ = true;
     for (const Kind& kind : kinds_)
         kind.half->finish(*this);
     fetchFrom_.reset();
 }
 
 void RestoredFiles::open() {
-    if (!finished_)
-        finish();
     for (const Kind& kind : kinds_)
         kind.half->open(*this);
     fetchFrom_.reset();

@@ -98,7 +98,7 @@ public:
     void setOwners(const PidMap& pids, const model::IdMap& ids);
     /// Calls FileKindRestore::finish() of all kinds. Call it after setOwners().
     void finish();
-    /// Calls FileKindRestore::open() of all kinds, and before it finish() if the caller hasn't.
+    /// Calls FileKindRestore::open() of all kinds. Call it after finish().
     void open();
     /// Calls files::PathRemaps::noteLinks(). The functions below call create(), setMounts(), removeLinks() and
     /// recordLinks() of PathRemaps.
@@ -160,7 +160,6 @@ private:
     /// Pidfd of the process from which fetch() has most recently fetched a descriptor, during one of setOwners(),
     /// finish() and open().
     std::optional<kernel::PidFd> fetchFrom_;
-    bool finished_ = false;
     const kernel::Usernsd* usernsd_ = nullptr;
 };
 
