@@ -265,9 +265,10 @@ class KilledRestores:
                 return True
             self.find_root()
             # A restored tree may need a moment to get back to sleep; require_unchanged() waits longer and says more.
-            # A process that criu's end has killed may look unchanged for a moment.
-            if time.monotonic() > deadline or (not is_ending(subject) and not procstate.differences(
-                    subject.state, procstate.picture(subject.root), subject.ignore, True)):
+            # A complete tree is ended by the other processes of criu if the kill came before the commit.
+            if time.monotonic() > deadline or (
+                    not processes_of(subject.ours.binary) and not is_ending(subject) and not procstate.differences(
+                        subject.state, procstate.picture(subject.root), subject.ignore, True)):
                 return False
             subject.init.pause(0.01)
 
