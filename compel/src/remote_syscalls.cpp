@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "compat_calls.hpp"
 #include "fail.hpp"
 #include "memory_limits.hpp"
 #include "proc.hpp"
@@ -62,6 +63,9 @@ RemoteSyscalls::RemoteSyscalls(Tracee& tracee, std::optional<SyscallInstruction>
         pokeInstruction();
     }
     savedMask_ = tracee_.signalMask();
+    if (restorer_ == 0 && !tracee_.options().killOnExit)
+        if (auto compat = CompatCalls::of(tracee_, saved_, savedMask_))
+            compat_ = std::make_unique<const CompatCalls>(*std::move(compat));
     lostState_ = tracee_.stateLostInCalls();
 }
 
@@ -97,13 +101,20 @@ void RemoteSyscalls::pokeInstruction() {
 /// Writes the signal frame to the thread's stack. Does nothing for a thread with `killOnExit`, because the kernel kills
 /// it when the tracer ends.
 void RemoteSyscalls::placeFrame() {
-    if (restorer_ == 0 || tracee_.options().killOnExit)
+    if ((restorer_ == 0 && !compat_) || tracee_.options().killOnExit)
         return;
-    const auto frame = SignalFrame::of(tracee_, saved_, savedMask_);
-    if (!frame)
+    const RemoteAddress end = saved_.sp() - Registers::belowStack;
+    RemoteAddress at = 0;
+    std::vector<std::byte> bytes;
+    if (compat_) {
+        at = compat_->placeBelow(end);
+        bytes = compat_->frame(at);
+    } else if (const auto frame = SignalFrame::of(tracee_, saved_, savedMask_)) {
+        at = frame->placeBelow(end);
+        bytes = frame->bytes(at, restorer_);
+    } else {
         return;
-    const RemoteAddress at = frame->placeBelow(saved_.sp() - Registers::belowStack);
-    const std::vector<std::byte> bytes = frame->bytes(at, restorer_);
+    }
     std::vector<std::byte> covered(bytes.size());
     if (memory_.readSome(at, covered) < covered.size())
         return;
@@ -179,8 +190,11 @@ void RemoteSyscalls::startCall(std::int64_t number, const SyscallArguments& argu
     if (isFirst)
         placeFrame();
     Registers registers = saved_;
-    registers.setCall(number, arguments, instruction_);
-    if (frame_ != 0)
+    if (compat_ && frame_ != 0 && CompatCalls::knows(number))
+        compat_->set(registers, number, arguments, frame_);
+    else
+        registers.setCall(number, arguments, instruction_);
+    if (!compat_ && frame_ != 0)
         registers.setReturnFrame(frame_, restorer_);
     tracee_.setRegisters(registers);
     if (isFirst)

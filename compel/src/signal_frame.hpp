@@ -27,6 +27,11 @@ public:
     /// restorer.
     [[nodiscard]] std::vector<std::byte> bytes(RemoteAddress address, RemoteAddress restorer) const;
 
+    [[nodiscard]] const Registers& registers() const noexcept { return registers_; }
+    [[nodiscard]] SignalMask mask() const noexcept { return mask_; }
+    /// Returns the extended state in the form that follows the frame of 64-bit code.
+    [[nodiscard]] const std::vector<std::byte>& extended() const noexcept { return extended_; }
+
 private:
     SignalFrame(const Registers& registers, SignalMask mask, std::vector<std::byte> extended)
         : registers_(registers), mask_(mask), extended_(std::move(extended)) {}

@@ -9,11 +9,14 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
 
 namespace compel {
+
+class CompatCalls;
 
 /// Finds a system call instruction in a process. First searches for an instruction with a restorer, in the dynamic
 /// linker, the C library and other small mappings. Then searches for any instruction, in the vDSO and in other
@@ -39,8 +42,9 @@ constexpr bool isSyscallError(std::int64_t result) noexcept {
 /// restart block.
 ///
 /// If the tracer dies and the instruction has a restorer, the thread continues unchanged, by a signal frame in the
-/// unused part of its stack. No other memory of the process changes. If the process has no system call instruction,
-/// writes one into executable memory for the time of the calls.
+/// unused part of its stack. A 32-bit thread needs no restorer for common calls such as mmap and munmap if its process
+/// has the 32-bit vDSO. No other memory of the process changes. If the process has no system call instruction, writes
+/// one into executable memory for the time of the calls.
 ///
 /// Afterwards the thread is in the same kind of stop as before (Interrupted or GroupStop). The destructor restores the
 /// thread; restore() also reports failures. While this object exists, no other code may resume or change the thread.
@@ -110,8 +114,9 @@ private:
     std::vector<std::byte> lostState_;  ///< Tracee::stateLostInCalls() before the calls
     RemoteAddress instruction_ = 0;
     RemoteAddress restorer_ = 0;
-    RemoteAddress frame_ = 0;            ///< address of the signal frame on the thread's stack; 0 if there is none
-    std::vector<std::byte> belowStack_;  ///< content of the stack that the frame replaces
+    RemoteAddress frame_ = 0;  ///< address of the signal frame on the thread's stack; 0 if there is none
+    std::unique_ptr<const CompatCalls> compat_;  ///< null unless the thread needs it to survive the tracer's death
+    std::vector<std::byte> belowStack_;          ///< content of the stack that the frame replaces
     std::array<std::byte, syscallInstructionBytes.size()> overwritten_{};
     bool poked_ = false;
     bool atEntry_ = false;
