@@ -19,6 +19,7 @@ using compel::blob::isError;
 constexpr std::uint64_t kFutexWaitOp = 0;
 constexpr std::uint64_t kFutexWakeOp = 1;
 constexpr std::int64_t kInvalid = -22;  // -EINVAL
+constexpr std::int64_t kExists = -17;   // -EEXIST
 
 std::int64_t call(std::int64_t number, std::uint64_t a = 0, std::uint64_t b = 0, std::uint64_t c = 0,
                   std::uint64_t d = 0) noexcept {
@@ -85,11 +86,24 @@ std::int64_t createTimer(const Step& step) noexcept {
 
 void runThread(std::uint64_t program) noexcept;
 
+/// Creates a thread. Waits up to two seconds for a taken tid: since Linux 6.15, the tid of an ended thread becomes free
+/// after a parent can have waited for the thread's process (release_task()).
+std::int64_t createThread(const ThreadStart& thread) noexcept {
+    constexpr unsigned kMostTries = 2000;
+    constexpr std::uint64_t kPause[] = {0, 1000000};  // one millisecond as struct timespec
+    for (unsigned tries = 1;; ++tries) {
+        const std::int64_t tid =
+            arch::cloneThread(thread.cloneArgs, sizeof(thread.cloneArgs), runThread, thread.program);
+        if (tid != kExists || tries == kMostTries)
+            return tid;
+        call(SYS_nanosleep, reinterpret_cast<std::uint64_t>(kPause));
+    }
+}
+
 std::int64_t spawnThreads(const Step& step) noexcept {
     const auto* const threads = reinterpret_cast<const ThreadStart*>(step.args[0]);
     for (std::uint64_t i = 0; i < step.args[1]; ++i) {
-        const std::int64_t tid =
-            arch::cloneThread(threads[i].cloneArgs, sizeof(threads[i].cloneArgs), runThread, threads[i].program);
+        const std::int64_t tid = createThread(threads[i]);
         if (isError(tid))
             return tid;
     }

@@ -8,7 +8,10 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include <cerrno>
+#include <chrono>
 #include <climits>
+#include <thread>
 #include <utility>
 
 #include "criu/base/error.hpp"
@@ -42,7 +45,16 @@ EarlyThread::EarlyThread(const std::vector<pid_t>& numbers)
     args.set_tid_size = numbers.size();
     args.stack = reinterpret_cast<std::uint64_t>(stack_.data());
     args.stack_size = stack_.size();
-    const std::int64_t result = pie::startThread(args, &EarlyThread::serve, reinterpret_cast<std::uint64_t>(this));
+    const auto start = [&] {
+        return pie::startThread(args, &EarlyThread::serve, reinterpret_cast<std::uint64_t>(this));
+    };
+    std::int64_t result = start();
+    // The kernel frees the tid of an ended thread some moments after its process has gone (release_task(), Linux 6.15).
+    constexpr int kMostTries = 2000;
+    for (int tries = 1; result == -EEXIST && tries < kMostTries; ++tries) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        result = start();
+    }
     if (result < 0)
         failWith(static_cast<int>(-result), "create thread {}", numbers.back());
 }
