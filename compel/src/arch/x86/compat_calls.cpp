@@ -77,7 +77,7 @@ constexpr std::pair<std::int64_t, std::int64_t> compatNumbers[] = {
     {SYS_close, 6},      {SYS_getpid, 20}, {SYS_munmap, 91},  {SYS_wait4, 114},
     {SYS_mprotect, 125}, {SYS_mmap, 192},  {SYS_gettid, 224}, {SYS_kcmp, 349},
 };
-constexpr std::size_t offsetArgument = 5;   // of mmap
+constexpr std::size_t offsetArgument = 5;   // index of the argument of mmap
 constexpr std::uint64_t offsetUnit = 4096;  // unit of the offset of mmap2, the 32-bit call
 
 const std::pair<std::int64_t, std::int64_t>* findCall(std::int64_t number) noexcept {
