@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 #include <compel/standby.hpp>
 
+#include "fail.hpp"
 #include "signal_frame.hpp"
 
 namespace compel {
@@ -13,10 +14,12 @@ std::optional<Standby> Standby::place(Tracee& thread, RemoteAddress end) {
         return std::nullopt;
     const RemoteAddress at = frame->placeBelow(end);
     RemoteMemory(thread.tid()).write(at, frame->bytes(at, 0));
-    return Standby(thread, registers, mask, at);
+    return Standby(thread, registers, mask, at, end);
 }
 
 void Standby::enter(RemoteAddress entry, std::uint64_t argument, RemoteAddress stackTop) {
+    if (frame_ < stackTop && stackTop <= end_)
+        fail("the stack of thread ", thread_->tid(), " would grow into its signal frame");
     constexpr int noEndSignal = 0;
     Registers registers = registers_;
     registers.setEntry(entry, argument, stackTop, noEndSignal, frame_);

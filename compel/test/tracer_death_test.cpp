@@ -170,6 +170,22 @@ Injection injectForStandby(FrozenProcess& process) {
             process.syscallInstruction()};
 }
 
+/// Returns true if the stand-by of a thread refuses a stack that ends where its signal frame ends.
+bool refusesStackInFrame(pid_t pid) {
+    auto process = FrozenProcess::freeze(pid);
+    Injection injection = injectForStandby(process);
+    const RemoteAddress end = injection.data() + 2 * signalFrameRoom();
+    bool refused = false;
+    try {
+        Standby::place(process.leader(), end).value().enter(injection.code(), injection.data(), end);
+    } catch (const Error& error) {
+        refused = error.message().find("would grow into its signal frame") != std::string::npos;
+    }
+    injection.cure();
+    process.detach();
+    return refused;
+}
+
 void standByOnce(pid_t pid) {
     auto process = FrozenProcess::freeze(pid);
     Injection injection = injectForStandby(process);
@@ -302,6 +318,14 @@ TEST_CASE("a process in stand-by whose tracer is killed anywhere goes on") {
     Child child(liveOn);
     REQUIRE(child.hear() == "ready");
     dieEverywhere(child.pid(), [&] { standByOnce(child.pid()); });
+    child.say("end");
+    CHECK(child.exitCode() == 0);
+}
+
+TEST_CASE("a stand-by refuses a stack that would grow into its signal frame") {
+    Child child(liveOn);
+    REQUIRE(child.hear() == "ready");
+    CHECK(refusesStackInFrame(child.pid()));
     child.say("end");
     CHECK(child.exitCode() == 0);
 }

@@ -28,19 +28,20 @@ public:
 
     /// Begins the stand-by. The blob starts at `entry` with `argument`. `stackTop`: end of the blob's stack. Below the
     /// stack, signalFrameRoom() bytes must be free: a later tracer may place another signal frame there. Also makes the
-    /// kernel resume the thread when the tracer ends. Throws Error.
+    /// kernel resume the thread when the tracer ends. Throws Error, also if the stack would grow into the signal frame.
     void enter(RemoteAddress entry, std::uint64_t argument, RemoteAddress stackTop);
     /// Ends the stand-by: the thread has its own registers and signal mask again. Throws Error.
     void leave();
 
 private:
-    Standby(Tracee& thread, const Registers& registers, SignalMask mask, RemoteAddress frame)
-        : thread_(&thread), registers_(registers), mask_(mask), frame_(frame) {}
+    Standby(Tracee& thread, const Registers& registers, SignalMask mask, RemoteAddress frame, RemoteAddress end)
+        : thread_(&thread), registers_(registers), mask_(mask), frame_(frame), end_(end) {}
 
     Tracee* thread_;
     Registers registers_;
     SignalMask mask_;
     RemoteAddress frame_;
+    RemoteAddress end_;  ///< end of the memory of the signal frame
 };
 
 }  // namespace compel

@@ -22,7 +22,7 @@ bool ProcessStandby::prepare() {
     for (compel::FrozenThread& thread : threads) {
         const std::uint64_t stackTop = next + room.stack;
         next = stackTop + room.frame;
-        const auto standby = compel::Standby::place(thread.tracee, stackTop);
+        const auto standby = compel::Standby::place(thread.tracee, next);  // above the stack, which grows down
         if (!standby)
             return false;
         pie::StepList steps;
