@@ -167,11 +167,12 @@ int tryMakeDirectory(int directory, const char* name, mode_t mode) noexcept {
     return ::mkdirat(directory, name, mode) == 0 ? 0 : errno;
 }
 
-void linkBelow(int directory, const std::string& from, const std::string& to) {
+UniqueFd linkBelow(int directory, const std::string& from, const std::string& to) {
     const UniqueFd source = openBelow(directory, parentDirectory(from), O_PATH | O_DIRECTORY);
-    const UniqueFd target = openBelow(directory, parentDirectory(to), O_PATH | O_DIRECTORY);
+    UniqueFd target = openBelow(directory, parentDirectory(to), O_PATH | O_DIRECTORY);
     const auto last = [](const std::string& path) { return path.c_str() + (path.rfind('/') + 1); };
     sys(::linkat(source.get(), last(from), target.get(), last(to), 0), "link {} to {}", from, to);
+    return target;
 }
 
 void renameOver(int directory, const std::string& from, const std::string& to) {

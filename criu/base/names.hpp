@@ -55,8 +55,9 @@ void makeDirectory(int directory, const std::string& name, IfThere there);
 /// Creates a directory; the umask applies to `mode`. Returns 0 or the errno.
 int tryMakeDirectory(int directory, const char* name, mode_t mode) noexcept;
 
-/// Creates a hard link to a file. Both paths must be below `directory` and contain no symbolic links. Throws Error.
-void linkBelow(int directory, const std::string& from, const std::string& to);
+/// Creates a hard link to a file. Both paths must be below `directory` and contain no symbolic links. Returns an O_PATH
+/// descriptor of the directory of the new name. Throws Error.
+UniqueFd linkBelow(int directory, const std::string& from, const std::string& to);
 
 /// Renames a file within its directory. Replaces an existing file with the new name. Throws Error.
 void renameOver(int directory, const std::string& from, const std::string& to);

@@ -53,8 +53,9 @@ private:
 [[nodiscard]] std::optional<std::uint32_t> ghostOf(const RemapFilePathEntry& entry);
 
 /// Function that hard-links a file to a path on another mount of the same file system. It appends `suffix` to the path
-/// of the existing name. Throws Error.
-using LinkAcross = std::function<void(std::string_view suffix)>;
+/// of the existing name. Returns an O_PATH descriptor of the new name's directory on a mount that allows writes,
+/// because the other mount may be read-only. Throws Error.
+using LinkAcross = std::function<UniqueFd(std::string_view suffix)>;
 
 /// Ghost file of a restore. It has a temporary name, which the destructor removes.
 class GhostFile {

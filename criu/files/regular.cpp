@@ -329,7 +329,7 @@ LinkAcross PathRemaps::across(const RegFileEntry& from, const std::string& suffi
     if (!linker_ || from.has_mnt_id == 0 || to.has_mnt_id == 0 || from.mnt_id == to.mnt_id)
         return {};
     return [this, &from, &suffix, &to](std::string_view more) {
-        linker_(from.mnt_id, pathOf(from) + suffix, to.mnt_id, pathOf(to) + std::string(more));
+        return linker_(from.mnt_id, pathOf(from) + suffix, to.mnt_id, pathOf(to) + std::string(more));
     };
 }
 

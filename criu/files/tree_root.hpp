@@ -26,8 +26,9 @@ using HiddenMounts = std::multimap<int, HiddenDirectory>;  ///< the key is the m
 inline constexpr int kOtherMounts = -1;
 
 /// Function that links a file at a path on one mount to a path on another mount. The mounts are given by their mount
-/// ids in the images, and the paths from the root of the mount's namespace. Throws Error.
-using MountLinker = std::function<void(int fromMount, const std::string& from, int toMount, const std::string& to)>;
+/// ids in the images, and the paths from the root of the mount's namespace. Returns an O_PATH descriptor of the
+/// directory of the new name on a mount that both share. Throws Error.
+using MountLinker = std::function<UniqueFd(int fromMount, const std::string& from, int toMount, const std::string& to)>;
 
 /// Returns the innermost hidden directory that contains a path on a mount, or null if none does.
 [[nodiscard]] const HiddenDirectory* findHidden(const HiddenMounts& mounts, int mount, std::string_view path);

@@ -243,9 +243,13 @@ UniqueFd CreatedName::open() const {
 }
 
 int CreatedName::remove() noexcept {
+    return removeBy(directory());
+}
+
+int CreatedName::removeBy(int directory) noexcept {
     if (!created_)
         return 0;
-    const int code = removeIfSame(directory(), name(), inode_);
+    const int code = removeIfSame(directory, name(), inode_);
     created_ = code != 0 && code != ENOENT && code != EEXIST;
     if (!created_)
         recordEnd();

@@ -71,6 +71,8 @@ public:
     [[nodiscard]] UniqueFd open() const;
     /// Removes the file. Returns the result of removeIfSame(), or 0 if no file was created.
     int remove() noexcept;
+    /// Does the same by another descriptor of the directory, for instance of a mount that allows writes.
+    int removeBy(int directory) noexcept;
     /// Keeps the file: the destructor doesn't remove it.
     void release() noexcept;
 

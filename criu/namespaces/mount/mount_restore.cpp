@@ -269,7 +269,7 @@ void MountRestore::build() {
     helpers_.makeDeletedFiles(
         makeMounts(),
         [this](int fromMount, const std::string& from, int toMount, const std::string& to) {
-            linkAcross(fromMount, from, toMount, to);
+            return linkAcross(fromMount, from, toMount, to);
         },
         *store_);
     if (mounts_.main() != nullptr)
@@ -450,7 +450,7 @@ void MountRestore::enter(const model::Task& task) const {
 
 /// Creates a hard link between two mounts of one file system. link(2) refuses to link across mounts, so criu uses a
 /// third mount that shows both directories.
-void MountRestore::linkAcross(int fromMount, const std::string& from, int toMount, const std::string& to) const {
+UniqueFd MountRestore::linkAcross(int fromMount, const std::string& from, int toMount, const std::string& to) const {
     const auto find = [this](int id) -> const Mount& {
         const Mount* const mount = mounts_.find(id);
         if (mount == nullptr)
@@ -475,7 +475,7 @@ void MountRestore::linkAcross(int fromMount, const std::string& from, int toMoun
     if (mounts_.isOfMain(*both))
         copy = kernel::cloneMount(staging_.made(both->id));
     const int directory = copy ? copy.get() : staging_.made(both->id);
-    linkBelow(directory, place(one, from), place(other, to));
+    return linkBelow(directory, place(one, from), place(other, to));
 }
 
 /// Creates a temporary directory /proc if the root of the namespace lacks one. Preserves the timestamps of the root.

@@ -54,7 +54,7 @@ private:
     void requireRoom() const;
     static void inside(HostPid process, const Work& work);
     [[nodiscard]] files::HiddenMounts makeMounts();
-    void linkAcross(int fromMount, const std::string& from, int toMount, const std::string& to) const;
+    UniqueFd linkAcross(int fromMount, const std::string& from, int toMount, const std::string& to) const;
     void showMounts(const MountImages::Space& first, const UniqueFd& outside) const;
     void requireInPlace() const;
     void seal(const MountImages::Space& space);
