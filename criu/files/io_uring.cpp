@@ -137,9 +137,12 @@ private:
     }
 
     static Candidates candidatesOf(HostPid pid, FileDump& dump) {
-        const kernel::ProcPid process = kernel::ProcDir().open(pid.value);
         Candidates found;
-        for (const SeenFd& seen : dump.descriptorsOf(pid))
+        const std::span<const SeenFd> descriptors = dump.descriptorsOf(pid);
+        if (descriptors.empty())
+            return found;
+        const kernel::ProcPid process = kernel::ProcDir().open(descriptors.front().actor.value);
+        for (const SeenFd& seen : descriptors)
             found[escaped(process.readLink(fmt::format("fd/{}", seen.fd)))].insert(seen.id);
         return found;
     }
