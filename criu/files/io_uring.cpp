@@ -72,7 +72,9 @@ public:
         const kernel::IoUringInfo info = kernel::parseIoUring(file.info.text);
         requireIdle(file, info);
         if (info.polledByKernel)
-            refuse(file, "with a kernel thread that submits for it (IORING_SETUP_SQPOLL)");
+            refuse(file,
+                   "with a kernel thread that submits for it (IORING_SETUP_SQPOLL) with the credentials of its setup, "
+                   "which a restore couldn't give it");
         if (info.personalities)
             refuse(file, "with registered credentials");
         if (info.busyPolling)
