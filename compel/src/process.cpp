@@ -41,6 +41,13 @@ std::size_t readThreadCount(pid_t pid) {
     return status->threads;
 }
 
+/// Returns true if the main thread is a zombie. While other threads live, the kernel doesn't report its end to the
+/// tracer (delay_group_leader() of Linux).
+bool hasEndedAlone(pid_t pid) {
+    const auto status = readThreadStatus(pid);
+    return status && status->state == 'Z' && status->threads > 1;
+}
+
 bool hasEnded(Tracee* thread) {
     try {
         return thread->hasEnded();
@@ -59,7 +66,7 @@ FrozenProcess FrozenProcess::freeze(pid_t pid, FreezeOptions options) {
 
 FrozenProcess FrozenProcess::seize(pid_t pid, FreezeOptions options) {
     FrozenProcess process = seizeFirst(pid, options);
-    if (process.counted_ > 1)
+    if (process.counted_ > 1 && !process.leaderEnded_)
         process.seizeNewThreads(options);
     return process;
 }
@@ -109,6 +116,8 @@ FrozenProcess& FrozenProcess::operator=(FrozenProcess&& other) noexcept {
         libraries_ = std::move(other.libraries_);
         memory_ = std::move(other.memory_);
         threads_ = std::move(other.threads_);
+        acting_ = other.acting_;
+        leaderEnded_ = other.leaderEnded_;
         killSent_ = other.killSent_;
         workers_ = other.workers_;
         syscallInstruction_ = other.syscallInstruction_;
@@ -133,10 +142,11 @@ void FrozenProcess::seizeLeader(const FreezeOptions& options) {
         threads_.push_back(FrozenThread{.tracee = Tracee::seize(pid_, options.seize)});
         threads_.back().tracee.interrupt();
     } catch (const TraceeGone&) {
-        const auto status = readThreadStatus(pid_);
-        if (status && status->threads > 1)
-            fail("freeze process ", pid_, ": its main thread has exited while other threads live on");
-        throw;
+        (void)seizeNewThreads(options);
+        if (threads_.empty())
+            throw;
+        leaderEnded_ = true;
+        memory_ = RemoteMemory(leader().tid());
     }
 }
 
@@ -198,8 +208,11 @@ void FrozenProcess::waitForStops(Deadline deadline) {
             } catch (const TraceeGone&) {
                 info = StopInfo{.kind = StopInfo::Kind::Exited};
             }
-            if (!info)
+            const bool slow = pause >= std::chrono::milliseconds{1};
+            if (!info && !(slow && tracee.tid() == pid_ && hasEndedAlone(pid_)))
                 return false;
+            if (!info)
+                tracee.disown();
             progress = true;
             return true;
         });
@@ -225,15 +238,23 @@ void FrozenProcess::waitForStops(Deadline deadline) {
         const auto& stop = thread.tracee.stopped();
         thread.stopSignal = stop && stop->kind == StopInfo::Kind::GroupStop ? stop->signal : 0;
     }
-    if (threads_.front().tracee.released())
-        throw TraceeGone(ESRCH, join("stop process ", pid_));
+    forgetEnded();
+}
+
+/// Removes ended threads from the list. Throws TraceeGone if no thread is left.
+void FrozenProcess::forgetEnded() {
     std::erase_if(threads_, [](const FrozenThread& thread) { return thread.tracee.released(); });
+    if (threads_.empty())
+        throw TraceeGone(ESRCH, join("stop process ", pid_));
+    leaderEnded_ = leader().tid() != pid_;
+    if (leaderEnded_)
+        memory_ = RemoteMemory(leader().tid());
 }
 
 std::optional<SyscallInstruction> FrozenProcess::syscallInstruction() {
     if (!syscallInstruction_)
         syscallInstruction_ = findSyscallInstruction(
-            pid_,
+            leader().tid(),
             [this](std::string_view name) {
                 if (name.starts_with("anon_inode:"))
                     anonymousInodes_.emplace(name);
@@ -261,18 +282,33 @@ bool FrozenProcess::takeStopSignal(int signal) {
 
 void FrozenProcess::stopAsGroup(int signal) {
     std::vector<SignalMask> masks;
-    for (FrozenThread& thread : threads_) {
-        masks.push_back(thread.tracee.signalMask());
-        thread.tracee.setSignalMask(allSignals & ~signalBit(signal));
+    for (std::size_t i = acting_; i < threads_.size(); ++i) {
+        masks.push_back(threads_[i].tracee.signalMask());
+        threads_[i].tracee.setSignalMask(allSignals & ~signalBit(signal));
     }
     const bool stops = takeStopSignal(signal) || (signal != SIGSTOP && takeStopSignal(SIGSTOP));
     // Resumes the other threads. They stop at once, because the kernel has requested their group-stop.
-    for (std::size_t i = 1; i < threads_.size() && stops; ++i)
+    for (std::size_t i = acting_ + 1; i < threads_.size() && stops; ++i)
         (void)nextStop(threads_[i].tracee, 0);
-    for (std::size_t i = 0; i < threads_.size(); ++i)
-        threads_[i].tracee.setSignalMask(masks[i]);
+    for (std::size_t i = acting_; i < threads_.size(); ++i)
+        threads_[i].tracee.setSignalMask(masks[i - acting_]);
     if (!stops)
         fail("process ", pid_, " isn't stopped by signal ", signal);
+}
+
+void FrozenProcess::releaseEndingLeader() {
+    constexpr std::chrono::seconds patience{10};
+    leader().detach();
+    ++acting_;
+    leaderEnded_ = true;
+    memory_ = RemoteMemory(leader().tid());
+    for (const auto deadline = std::chrono::steady_clock::now() + patience; !hasEndedAlone(pid_);) {
+        if (!readThreadStatus(pid_))
+            throw TraceeGone(ESRCH, join("end the main thread of process ", pid_));
+        if (std::chrono::steady_clock::now() >= deadline)
+            failWith(ETIMEDOUT, "end the main thread of process ", pid_);
+        ::usleep(kBetweenLooks);
+    }
 }
 
 void FrozenProcess::detach() {
@@ -298,8 +334,8 @@ std::vector<Tracee*> FrozenProcess::sendKill() {
     if (leader().stoppedAtEnd())
         leader().cont();
     std::vector<Tracee*> left;
-    for (FrozenThread& thread : threads_)
-        left.push_back(&thread.tracee);
+    for (std::size_t i = acting_; i < threads_.size(); ++i)
+        left.push_back(&threads_[i].tracee);
     return left;
 }
 

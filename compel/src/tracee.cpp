@@ -59,13 +59,13 @@ Tracee Tracee::seize(pid_t tid, SeizeOptions options) {
     if (code == ESRCH)
         throw TraceeGone(code, join("seize thread ", tid));
     if (const auto status = readThreadStatus(tid)) {
+        if (status->state == 'Z' || status->state == 'X')
+            throw TraceeGone(code, join("seize thread ", tid, ": it has exited (state ", status->state, ")"));
         if (status->tracer == ::getpid() || status->tracer == ::gettid())
             failWith(code, "seize thread ", tid, ": it is traced by this process already");
         if (status->tracer != 0)
             failWith(code, "seize thread ", tid, ": it is traced by process ", status->tracer,
                      " (a debugger or strace?), and a thread can have only one tracer");
-        if (status->state == 'Z' || status->state == 'X')
-            throw TraceeGone(code, join("seize thread ", tid, ": it has exited (state ", status->state, ")"));
         if (code == EPERM && options.suspendSeccomp)
             failWith(code, "seize thread ", tid, " with seccomp suspended (needs CAP_SYS_PTRACE and CAP_SYS_ADMIN)");
     } else {

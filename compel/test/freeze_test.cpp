@@ -386,6 +386,58 @@ TEST_CASE("queued signals can be read and stay queued") {
     CHECK(child.exitCode() == 5);
 }
 
+TEST_CASE("a process whose main thread has exited is frozen by its other threads") {
+    Child child([](const Child::Talk&) {
+        startIdleThreads(2);
+        ::syscall(SYS_exit, 0);
+        return 0;
+    });
+    child.awaitState('Z');
+    FrozenProcess process = FrozenProcess::freeze(child.pid());
+    CHECK(process.leaderEnded());
+    CHECK(process.pid() == child.pid());
+    CHECK(process.threads().size() == 2);
+    const pid_t acting = process.leader().tid();
+    CHECK(acting != child.pid());
+    CHECK(process.syscallInstruction());
+    {
+        RemoteSyscalls calls(process.leader());
+        CHECK(calls.call(SYS_getpid) == child.pid());
+        calls.restore();
+    }
+    process.stopAsGroup(SIGSTOP);
+    process.detach();
+    CHECK(test::eventually([&] { return test::stateOf(acting) == 'T'; }));
+    ::kill(child.pid(), SIGCONT);
+    CHECK(test::eventually([&] { return test::stateOf(acting) == 'S'; }));
+    FrozenProcess again = FrozenProcess::freeze(child.pid());
+    CHECK(again.threads().size() == 2);
+    again.kill();
+    CHECK(child.exitCode() == 128 + SIGKILL);
+}
+
+TEST_CASE("the main thread of a frozen process ends alone") {
+    Child child([](const Child::Talk&) {
+        startIdleThreads(2);
+        for (;;)
+            ::pause();
+        return 0;
+    });
+    CHECK(test::eventually([&] { return threadsListed(child.pid()) == 3; }));
+    FrozenProcess process = FrozenProcess::freeze(child.pid());
+    CHECK_FALSE(process.leaderEnded());
+    Registers registers = process.leader().registers();
+    registers.setCall(SYS_exit, {3}, process.syscallInstruction()->address);
+    process.leader().setRegisters(registers);
+    process.releaseEndingLeader();
+    CHECK(test::stateOf(child.pid()) == 'Z');
+    CHECK(process.leaderEnded());
+    CHECK(process.leader().tid() != child.pid());
+    process.stopAsGroup(SIGSTOP);
+    process.detach();
+    CHECK(threadsListed(child.pid()) == 3);
+}
+
 TEST_CASE("what can't be frozen is refused with the reason") {
     SECTION("a process that is gone") {
         const pid_t pid = ::fork();
@@ -401,15 +453,6 @@ TEST_CASE("what can't be frozen is refused with the reason") {
         REQUIRE(test::eventually([&] { return test::stateOf(pid) == 'Z'; }));
         CHECK_THROWS_AS(FrozenProcess::freeze(pid), TraceeGone);
         ::waitpid(pid, nullptr, 0);
-    }
-    SECTION("a process whose main thread has exited") {
-        Child child([](const Child::Talk&) {
-            startIdleThreads(2);
-            ::syscall(SYS_exit, 0);
-            return 0;
-        });
-        child.awaitState('Z');
-        CHECK_THROWS_WITH(FrozenProcess::freeze(child.pid()), Catch::Contains("main thread has exited"));
     }
     SECTION("a process with a tracer") {
         Child child([](const Child::Talk& talk) { return talk.hear() == "end" ? 5 : 1; });

@@ -185,7 +185,7 @@ public:
             to.inode = *from.inode;
             to.dev = *from.device;
         }
-        dumped_.push_back({&out, file.pid, file.fd, file.describe()});
+        dumped_.push_back({&out, file.pid, file.actor, file.fd, file.describe()});
     }
 
     void finish(FileDump& dump) override {
@@ -199,6 +199,7 @@ private:
     struct Dumped {
         EventpollFileEntry* entry;
         HostPid pid;
+        HostPid actor;
         int fd;
         std::string name;
     };
@@ -248,7 +249,7 @@ private:
     }
 
     static bool same(const SeenFd& candidate, const Dumped& epoll, const kernel::EpollSlot& slot) {
-        return kernel::kcmpEpollTarget(candidate.pid.value, candidate.fd, epoll.pid.value, slot) ==
+        return kernel::kcmpEpollTarget(candidate.actor.value, candidate.fd, epoll.actor.value, slot) ==
                std::partial_ordering::equivalent;
     }
 

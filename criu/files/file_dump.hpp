@@ -40,7 +40,7 @@ namespace criu::files {
 
 /// Descriptor of a dumped process. If processes share a descriptor table, `pid` is the first of these processes.
 struct SeenFd {
-    HostPid pid;
+    HostPid actor;  ///< thread of the process, for kcmp(2)
     int fd = -1;
     FileId id;
 };

@@ -72,7 +72,9 @@ public:
         const kernel::IoUringInfo info = kernel::parseIoUring(file.info.text);
         requireIdle(file, info);
         if (info.polledByKernel)
-            refuse(file, "with a kernel thread that submits for it (IORING_SETUP_SQPOLL)");
+            refuse(file,
+                   "with a kernel thread that submits for it (IORING_SETUP_SQPOLL) with the credentials of its setup, "
+                   "which a restore couldn't give it");
         if (info.personalities)
             refuse(file, "with registered credentials");
         if (info.busyPolling)
@@ -137,9 +139,12 @@ private:
     }
 
     static Candidates candidatesOf(HostPid pid, FileDump& dump) {
-        const kernel::ProcPid process = kernel::ProcDir().open(pid.value);
         Candidates found;
-        for (const SeenFd& seen : dump.descriptorsOf(pid))
+        const std::span<const SeenFd> descriptors = dump.descriptorsOf(pid);
+        if (descriptors.empty())
+            return found;
+        const kernel::ProcPid process = kernel::ProcDir().open(descriptors.front().actor.value);
+        for (const SeenFd& seen : descriptors)
             found[escaped(process.readLink(fmt::format("fd/{}", seen.fd)))].insert(seen.id);
         return found;
     }

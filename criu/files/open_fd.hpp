@@ -57,6 +57,8 @@ private:
 /// Descriptor of a stopped process, with the kernel's data about its open file description.
 struct OpenFd {
     HostPid pid;
+    /// Thread of the process for /proc and kcmp(2). It isn't `pid` if the main thread has ended.
+    HostPid actor;
     /// Descriptor number in the process; -1 for an exe link, a mapped file, a working directory or a root directory.
     int fd = -1;
     FileCopy copy;  ///< descriptor of criu for the same open file description (pidfd_getfd(2)); O_PATH if `fd` is -1

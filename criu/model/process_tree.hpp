@@ -57,6 +57,8 @@ struct Task {
     TreePid pgid;
     TreePid sid;
     TaskState state = TaskState::Alive;
+    /// True if the main thread has ended while other threads live. Its core image has no registers.
+    bool leaderEnded = false;
     std::vector<Thread> threads;  ///< threads of the process; the leader is the first
 
     std::optional<Record<TaskKobjIdsEntry>> ids;

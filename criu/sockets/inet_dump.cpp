@@ -2,12 +2,16 @@
 #include "criu/sockets/inet_dump.hpp"
 
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <linux/udp.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/select.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "criu/base/error.hpp"
 #include "criu/base/loss.hpp"
@@ -128,8 +132,14 @@ UniqueFd heldCopy(int fd) {
 void refuseUpperLayer(const files::OpenFd& file) {
     char name[32] = {};
     socklen_t size = sizeof(name);
-    if (::getsockopt(file.copy.get(), IPPROTO_TCP, TCP_ULP, name, &size) == 0 && size != 0 && name[0] != '\0')
-        fail("{} is a TCP connection with {} in the kernel, which can't be dumped", file.describe(), name);
+    if (::getsockopt(file.copy.get(), IPPROTO_TCP, TCP_ULP, name, &size) == 0 && size != 0 && name[0] != '\0') {
+        Error error(0, fmt::format("{} is a TCP connection with {} in the kernel, which can't be dumped",
+                                   file.describe(), name));
+        error.addHint(
+            "dump with --tcp-close to have it closed on restore, or let the program do this itself (OpenSSL: "
+            "without KTLS)");
+        throw error;
+    }
 }
 
 /// True if the socket has keys of TCP-AO (RFC 5925). criu refuses such a socket, because the kernel doesn't show the
@@ -139,6 +149,23 @@ bool hasAuthenticationKeys(int fd) {
     std::array<std::byte, 64> info{};
     socklen_t size = info.size();
     return ::getsockopt(fd, IPPROTO_TCP, kTcpAoInfo, info.data(), &size) == 0;
+}
+
+/// Warns of bytes in the send queue of a UDP socket: a datagram in the making (MSG_MORE), whose content the kernel
+/// doesn't show, or datagrams that the kernel sends later. Waits for a moment, because a device sends in the
+/// background.
+void warnOfUnsent(const files::OpenFd& file, Log& log) {
+    constexpr int kLooks = 20;
+    constexpr std::chrono::milliseconds kPause{5};
+    int unsent = 0;
+    for (int look = 0; look < kLooks; ++look) {
+        sys(::ioctl(file.copy.get(), SIOCOUTQ, &unsent), "ask {} for its send queue", file.describe());
+        if (unsent == 0)
+            return;
+        std::this_thread::sleep_for(kPause);
+    }
+    log.loss(Loss::Datagrams, "The send queue of {} is dropped: a datagram in the making (MSG_MORE), or unsent ones",
+             file.describe());
 }
 
 [[noreturn]] void refuseMptcp(const files::OpenFd& file) {
@@ -295,8 +322,14 @@ void InetDump::addTcp(const files::OpenFd& file, InetSkEntry& out, const InetCon
 void InetDump::addPackets(const files::OpenFd& file, const InetType& type, InetSkEntry& out, files::FileDump& dump) {
     const int fd = file.copy.get();
     const bool udp = type.type == SOCK_DGRAM && (type.protocol == IPPROTO_UDP || type.protocol == IPPROTO_UDPLITE);
-    if (udp && readOption(fd, IPPROTO_UDP, UDP_CORK, "UDP_CORK") != 0)
-        fail("{} is corked (UDP_CORK): a datagram in the making can't be dumped", file.describe());
+    if (udp && readOption(fd, IPPROTO_UDP, UDP_CORK, "UDP_CORK") != 0) {
+        Error error(0,
+                    fmt::format("{} is corked (UDP_CORK): a datagram in the making can't be dumped", file.describe()));
+        error.addHint("dump again when the program has sent the datagram and cleared UDP_CORK");
+        throw error;
+    }
+    if (udp)
+        warnOfUnsent(file, dump.log());
     memberships_.read(file.network, fd, type.family, out, dump.arena());
     out.state = static_cast<std::uint32_t>(out.dst_port != 0 ? TcpState::Established : TcpState::Close);
     const kernel::InetSocketInfo* const info = find(file, type, out.ino);

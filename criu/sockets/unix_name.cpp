@@ -75,7 +75,7 @@ std::optional<std::string> bindDirectory(const files::OpenFd& file, std::string_
     // The name contains "." or "..", so the path doesn't end with the name. Tries the working directory and the root
     // directory of the process.
     if (!file.inFlight) {
-        const kernel::ProcPid process = kernel::ProcDir().open(file.pid.value);
+        const kernel::ProcPid process = kernel::ProcDir().open(file.actor.value);
         for (const char* const link : {"cwd", "root"}) {
             const std::string directory = process.readLink(link);
             if ((std::filesystem::path(directory) / name).lexically_normal() == path)
@@ -356,7 +356,7 @@ bool storeNames(const files::OpenFd& file, const struct stat& stat, const std::s
 UniqueFd openByName(const files::OpenFd& file, std::string_view name, const kernel::UnixSocketInfo::File& shown) {
     if (file.inFlight)
         return {};
-    const std::string base = fmt::format("/proc/{}/{}/", file.pid, name.starts_with('/') ? "root" : "cwd");
+    const std::string base = fmt::format("/proc/{}/{}/", file.actor, name.starts_with('/') ? "root" : "cwd");
     UniqueFd found(::open((base + std::string(name)).c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     struct stat stat {};
     if (!found || ::fstat(found.get(), &stat) != 0 || !S_ISSOCK(stat.st_mode) ||

@@ -35,6 +35,8 @@ void refuseState(const compel::Tracee& thread);
 
 /// Returns true if the thread belongs to a 32-bit task.
 bool isCompat(const CoreEntry& core) noexcept;
+/// Returns false for a core image without registers: a main thread that has ended.
+[[nodiscard]] bool hasRegisters(const CoreEntry& core) noexcept;
 
 /// Register sets that ptrace(2) writes to a restored thread.
 struct RegisterSets {

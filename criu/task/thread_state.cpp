@@ -12,6 +12,7 @@
 #include "criu/base/error.hpp"
 #include "criu/image/record.hpp"
 #include "criu/kernel/sched.hpp"
+#include "criu/model/process_tree.hpp"
 #include "criu/task/compat.hpp"
 #include "criu/task/registers.hpp"
 #include "images/core.hpp"
@@ -81,6 +82,24 @@ void ThreadStateQuery::store(pie::RemoteData& answers, HostPid tid, const std::s
             entry.rseq_cs_pointer = rseq->criticalSection;
         }
     }
+}
+
+bool hasEndedLeader(const model::Task& task) {
+    const CoreEntry& core = task.core();
+    if (hasRegisters(core))
+        return false;
+    if (core.mtype != coreMachine())
+        fail("the core image of process {} is of another architecture (mtype {})", task.pid,
+             static_cast<int>(core.mtype));
+    if (task.threads.size() == 1)
+        fail(
+            "the core image of process {} has no registers, as if its main thread had ended, but it has no other "
+            "thread",
+            task.pid);
+    if (std::any_of(task.threads.begin() + 1, task.threads.end(),
+                    [](const model::Thread& thread) { return isCompat(**thread.core); }))
+        fail("the main thread of the 32-bit process {} has ended, which can't be restored", task.pid);
+    return true;
 }
 
 void restoreThreadState(const CoreEntry& core, pie::StepList& steps, pie::RemoteData& data) {

@@ -12,7 +12,15 @@
 
 /// Functions for other state of a thread: name, robust futex list, clear_child_tid address, rseq area and parent death
 /// signal.
+namespace criu::model {
+struct Task;
+}
+
 namespace criu::task {
+
+/// Returns true if the main thread of a process has ended in the images while other threads live: its core image has no
+/// registers. Throws Error if such a process can't be restored.
+[[nodiscard]] bool hasEndedLeader(const model::Task& task);
 
 /// Registration of restartable sequences, with the values of PTRACE_GET_RSEQ_CONFIGURATION.
 struct RseqRegistration {

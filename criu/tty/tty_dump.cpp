@@ -31,7 +31,7 @@ dev_t devptsOf(const files::OpenFd& master) {
     sys(::fstatfs(master.copy.get(), &fs), "find out the file system of {}", master.describe());
     if (fs.f_type == DEVPTS_SUPER_MAGIC)
         return master.stat.st_dev;
-    const std::string root = fmt::format("/proc/{}/root", master.pid);
+    const std::string root = fmt::format("/proc/{}/root", master.actor);
     const std::string beside = root + master.link.substr(0, master.link.rfind('/')) + "/pts";
     for (const std::string& path : {beside, root + "/dev/pts"}) {
         struct stat folder {};

@@ -122,8 +122,12 @@ def _is_within_another(what, value, fields):
 
 def _process(pid, names, pids):
     fields = {}
-    zombie = (processes.status(pid) or {}).get("State", "Z").startswith("Z")
-    stat = (processes.text(f"/proc/{pid}/stat") or "").rpartition(")")[2].split()
+    actor = _living_thread(pid)
+    zombie = actor is None
+    stat = (processes.text(f"/proc/{actor or pid}/stat") or "").rpartition(")")[2].split()
+    if actor != pid:
+        own = (processes.text(f"/proc/{pid}/task/{pid}/stat") or "").split()
+        fields["main thread's exit_code"] = own[-1] if own else None
     for number, name in STAT.items():
         # For a stopped task this field is the stop signal, until the parent has waited for it.
         if zombie != (name == "exit_code"):
@@ -133,7 +137,7 @@ def _process(pid, names, pids):
     for tid in processes.threads(pid):
         status = processes.status(pid, tid) or {}
         for name in STATUS:
-            if zombie and name not in ZOMBIE:
+            if status.get("State", "Z").startswith("Z") and name not in ZOMBIE:
                 continue
             value = status.get(name)
             if name == "SigBlk" and value:
@@ -144,19 +148,30 @@ def _process(pid, names, pids):
             if name in PIDS and pids.own and value:
                 value = pids.text(value) if name == "PPid" else "\t".join(value.split()[pids.level:])
             fields[f"thread {pids.inside(tid)} {name}"] = value
-        if not zombie:
+        if not status.get("State", "Z").startswith("Z"):
             fields.update({f"thread {pids.inside(tid)} {what}": value
                            for what, value in _thread(pid, tid, names, pids).items()})
     if zombie:
         return fields
     for name in FILES:
-        fields[name] = _file(pid, name)
+        fields[name] = _file(actor, name)
     for name in LINKS:
-        fields[name] = _link(f"/proc/{pid}/{name}", names)
-    fields.update(_maps(pid))
-    fields.update(_descriptors(pid, names, pids))
-    fields["timers"] = _timers(pid, pids)
+        fields[name] = _link(f"/proc/{actor}/{name}", names)
+    fields.update(_maps(actor))
+    fields.update(_descriptors(actor, names, pids))
+    fields["timers"] = _timers(actor, pids)
     return fields
+
+
+def _living_thread(pid):
+    """Returns the tid by which /proc shows memory and files of a process; None for a zombie.
+
+    It isn't `pid` if the main thread has ended while other threads live.
+    """
+    for tid in [pid, *processes.threads(pid)]:
+        if not (processes.status(pid, tid) or {}).get("State", "Z").startswith("Z"):
+            return tid
+    return None
 
 
 def _thread(pid, tid, names, pids):

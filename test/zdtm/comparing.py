@@ -42,7 +42,8 @@ def require_equal(subject, name):
 
 def stopped(root):
     """Returns the processes of a tree that are stopped."""
-    return [pid for pid in processes.tree(root) if (processes.status(pid) or {}).get("State", "").startswith("T")]
+    return [pid for pid in processes.tree(root)
+            if any((processes.status(pid, tid) or {}).get("State", "").startswith("T") for tid in processes.threads(pid))]
 
 
 def compare(subject, _task):

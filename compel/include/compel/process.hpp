@@ -56,12 +56,20 @@ public:
     ~FrozenProcess();
 
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
-    /// Returns the threads, beginning with the thread-group leader. The list doesn't contain kernel worker threads of
-    /// the process (io_uring, vhost). freeze() doesn't stop these: they execute no code of the process, and a stop
-    /// would make their current work fail.
+    /// Returns the threads, beginning with the thread-group leader; without the leader if leaderEnded(). The list
+    /// doesn't contain kernel worker threads of the process (io_uring, vhost). freeze() doesn't stop these: they
+    /// execute no code of the process, and a stop would make their current work fail.
     [[nodiscard]] std::vector<FrozenThread>& threads() noexcept { return threads_; }
     [[nodiscard]] const std::vector<FrozenThread>& threads() const noexcept { return threads_; }
-    [[nodiscard]] Tracee& leader() noexcept { return threads_.front().tracee; }
+    /// Returns the thread that makes system calls for the process: the thread-group leader, or another thread if
+    /// leaderEnded().
+    [[nodiscard]] Tracee& leader() noexcept { return threads_[acting_].tracee; }
+    [[nodiscard]] const Tracee& leader() const noexcept { return threads_[acting_].tracee; }
+    /// Returns true if the main thread has ended while other threads live (pthread_exit(3)). The kernel shows such a
+    /// process as a zombie without memory and files: /proc, kcmp(2) and similar calls need the tid of leader().
+    [[nodiscard]] bool leaderEnded() const noexcept { return leaderEnded_; }
+    /// Detaches only the thread-group leader, which must be about to call exit(2), and waits for its end. Throws Error.
+    void releaseEndingLeader();
     [[nodiscard]] const RemoteMemory& memory() const noexcept { return memory_; }
 
     /// Returns a system call instruction in the process; nothing if it has none. Caches the result of
@@ -109,6 +117,7 @@ private:
     using Deadline = std::chrono::steady_clock::time_point;
 
     void seizeLeader(const FreezeOptions& options);
+    void forgetEnded();
     static FrozenProcess seizeFirst(pid_t pid, const FreezeOptions& options);
     /// Seizes threads of the process that aren't seized yet. Returns the tids of threads that have ended but aren't
     /// reaped.
@@ -122,9 +131,11 @@ private:
     void release() noexcept;
 
     pid_t pid_;
-    std::size_t counted_ = 0;  ///< number of threads before the leader was seized
+    std::size_t counted_ = 0;  ///< number of threads before the first one was seized
     RemoteMemory memory_;
     std::vector<FrozenThread> threads_;
+    std::size_t acting_ = 0;  ///< index of the thread that leader() returns
+    bool leaderEnded_ = false;
     bool killSent_ = false;
     std::size_t workers_ = 0;  ///< number of kernel worker threads at the last count
     std::optional<std::optional<SyscallInstruction>> syscallInstruction_;

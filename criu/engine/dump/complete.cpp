@@ -40,6 +40,8 @@ void writeTree(FrozenTree& tree, const ImageDir& images) {
             entry.parent_thread = static_cast<std::uint32_t>(tree.pids().inside(task->parentThread).value);
         }
         std::vector<std::uint32_t> threads;
+        if (task->leaderEnded())
+            threads.push_back(entry.pid);
         if (task->alive())
             for (const compel::FrozenThread& thread : task->process->threads())
                 threads.push_back(static_cast<std::uint32_t>(tree.pids().inside(HostPid(thread.tracee.tid())).value));

@@ -78,10 +78,7 @@ void requireDumpableRoot(HostPid root) {
         fail("process {} ({}) is a part of the kernel", root, stat->comm);
     requireProcess(proc, root, buffer);
     const bool ended = stat->state == kernel::TaskState::Zombie || stat->state == kernel::TaskState::Dead;
-    if (ended && stat->threads > 1)
-        fail("process {} ({}): its main thread has ended while others live on, which can't be dumped", root,
-             stat->comm);
-    if (ended)
+    if (ended && stat->threads == 1)
         refuse(fmt::format("process {} ({}) has ended: it is a zombie, which its parent, {}, hasn't waited for", root,
                            stat->comm, shown(proc, stat->ppid, buffer)),
                fmt::format("there is nothing left of it to dump; it goes when process {} ends", stat->ppid));

@@ -42,19 +42,19 @@ void refuseUntraceable(const FrozenTask& task) {
         fail("is a kernel thread");
 }
 
-/// Refuses a process whose main thread has ended while other threads run. The kernel shows such a process as a zombie.
-/// Waits up to two seconds before the refusal, because a process that is being killed is in the same state for a
-/// moment.
-void requireEnded(FrozenTask& task, StopRequest& stop, kernel::ProcBuffer& buffer) {
-    constexpr std::chrono::seconds kPatience{2};
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
-    while (task.stat.threads > 1) {
-        stop.throwIfRequested();
-        if (std::chrono::steady_clock::now() >= deadline)
-            fail("{}: its main thread has ended while others live on, which can't be dumped", task.status.name);
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        task.stat = kernel::readStat(task.dir, buffer);
-    }
+/// Reads the status of a process whose main thread has ended. The kernel shows memory and processor state of
+/// `task.dir`, a living thread, and the other values of the main thread.
+void readEndedLeader(FrozenTask& task, const kernel::ProcPid& leader, kernel::ProcBuffer& buffer) {
+    // While a process is stopped, /proc/PID/stat shows the stop signal instead of the main thread's exit code.
+    const kernel::TaskStat own = kernel::readStat(leader.thread(task.pid().value), buffer);
+    task.stat = kernel::readStat(task.dir, buffer);
+    task.stat.pid = own.pid;
+    task.stat.comm = own.comm;
+    task.stat.flags = own.flags;
+    task.stat.startTime = own.startTime;
+    task.stat.exitSignal = own.exitSignal;
+    task.stat.exitCode = own.exitCode;
+    task.status = kernel::readStatus(leader, buffer);
 }
 
 /// Calls `before` for all processes in a cgroup and in the cgroups below it.
@@ -119,16 +119,41 @@ void FrozenTree::stop(FrozenTask& task) {
         task.stopSignal = leader.stopSignal;
     }
     // Reads stat and status again, because the process may have changed both before it stopped.
+    if (task.leaderEnded()) {
+        const kernel::ProcPid main = proc_.open(task.pid().value);
+        task.dir = proc_.open(task.actor().value);
+        return readEndedLeader(task, main, buffer_);
+    }
     task.stat = kernel::readStat(task.dir, buffer_);
     task.status = kernel::readStatus(task.dir, buffer_);
 }
 
-std::vector<HostPid> FrozenTree::livingPids() const {
-    std::vector<HostPid> pids;
+std::vector<HostPid> FrozenTree::actors() const {
+    std::vector<HostPid> actors;
     for (const auto& task : tasks_)
         if (task->alive())
-            pids.push_back(task->pid());
-    return pids;
+            actors.push_back(task->actor());
+    return actors;
+}
+
+/// Seizes the threads of a process whose main thread has ended. Returns false if all threads have ended: a process that
+/// is being killed has an ended main thread for a moment.
+bool FrozenTree::seizeOthers(FrozenTask& task, HostPid pid) {
+    constexpr std::chrono::seconds kPatience{2};
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    for (; task.stat.threads > 1; task.stat = kernel::readStat(task.dir, buffer_)) {
+        stop_.throwIfRequested();
+        before_(pid);
+        try {
+            task.process = seizeAsAllowed(pid);
+            return true;
+        } catch (const compel::TraceeGone&) {
+            if (std::chrono::steady_clock::now() >= deadline)
+                throw;
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return false;
 }
 
 void FrozenTree::add(HostPid pid) {
@@ -139,8 +164,8 @@ void FrozenTree::add(HostPid pid) {
     const std::size_t levels = tasks_.empty() ? task->status.nsPid.size() : tasks_.front()->status.nsPid.size();
     task->pidLevel = levels > 0 ? levels - 1 : 0;
     if (isDead(task->stat)) {
-        requireEnded(*task, stop_, buffer_);
-        task->state = model::TaskState::Dead;
+        if (!seizeOthers(*task, pid))
+            task->state = model::TaskState::Dead;
     } else {
         refuseUntraceable(*task);
         before_(pid);
@@ -205,16 +230,20 @@ bool FrozenTree::tryFor(HostPid child, const std::function<void()>& work) {
     } catch (const Error& error) {
         if (error.code() != ENOENT && error.code() != ESRCH)
             throw;
-    } catch (const compel::Error&) {
-        if (!hasEnded(child))
+    } catch (const compel::Error& error) {
+        // While a killed process ends, its main thread is a zombie beside other threads.
+        const bool gone = dynamic_cast<const compel::TraceeGone*>(&error) != nullptr;
+        if (!hasEnded(child, gone))
             throw;
     }
     return false;
 }
 
-bool FrozenTree::hasEnded(HostPid pid) {
+/// Returns true if the process has ended. `mainThread`: the end of the main thread suffices.
+bool FrozenTree::hasEnded(HostPid pid, bool mainThread) {
     try {
-        return isDead(kernel::readStat(proc_.open(pid.value), buffer_));
+        const kernel::TaskStat stat = kernel::readStat(proc_.open(pid.value), buffer_);
+        return isDead(stat) && (mainThread || stat.threads <= 1);
     } catch (const Error& error) {
         if (error.code() != ENOENT && error.code() != ESRCH)
             throw;

@@ -55,7 +55,7 @@ struct FrozenTask {
     FrozenTask(const FrozenTask&) = delete;
     FrozenTask& operator=(const FrozenTask&) = delete;
 
-    kernel::ProcPid dir;
+    kernel::ProcPid dir;  ///< directory in /proc; that of a living thread if the main thread has ended
     kernel::TaskStat stat;
     kernel::TaskStatus status;
     std::optional<compel::FrozenProcess> process;  ///< the seized process; empty for a zombie
@@ -74,6 +74,10 @@ struct FrozenTask {
     std::size_t pidLevel = 0;  ///< number of levels from criu's pid namespace down to the tree's pid namespace
 
     [[nodiscard]] HostPid pid() const noexcept { return HostPid(stat.pid); }
+    /// Returns the thread by which criu reads objects of a living process (/proc, kcmp(2), pidfds): the main thread, or
+    /// another thread if the main thread has ended. The kernel shows an ended thread without memory and files.
+    [[nodiscard]] HostPid actor() const noexcept { return HostPid(process->leader().tid()); }
+    [[nodiscard]] bool leaderEnded() const noexcept { return process && process->leaderEnded(); }
     /// Returns the pid in the tree's pid namespace. group() and session() return 0 if the namespace doesn't contain the
     /// leader.
     [[nodiscard]] TreePid treePid() const noexcept { return atLevel(status.nsPid, stat.pid); }
@@ -121,8 +125,8 @@ public:
 
     /// Returns all processes, parents before children.
     [[nodiscard]] std::vector<std::unique_ptr<FrozenTask>>& tasks() noexcept { return tasks_; }
-    /// Returns the pids of processes that aren't zombies.
-    [[nodiscard]] std::vector<HostPid> livingPids() const;
+    /// Returns FrozenTask::actor() of the processes that aren't zombies.
+    [[nodiscard]] std::vector<HostPid> actors() const;
     /// Returns the process with this pid; null if it isn't in the tree.
     [[nodiscard]] FrozenTask* find(HostPid pid) const noexcept;
 
@@ -150,11 +154,12 @@ private:
     void addTree(HostPid root);
     bool addChildren(FrozenTask& parent);
     [[nodiscard]] bool tryFor(HostPid child, const std::function<void()>& work);
-    [[nodiscard]] bool hasEnded(HostPid pid);
+    [[nodiscard]] bool hasEnded(HostPid pid, bool mainThread);
     void stopAdded(std::size_t first);
     [[nodiscard]] bool isChildOfMember(const FrozenTask& task) const;
     void add(HostPid pid);
     void addAll();
+    bool seizeOthers(FrozenTask& task, HostPid pid);
     compel::FrozenProcess seize(HostPid pid) const;
     compel::FrozenProcess seizeAsAllowed(HostPid pid);
     void stop(FrozenTask& task);

@@ -61,6 +61,17 @@ void refuseLabels(const FrozenTask& task, const std::string& own, task::LabelMod
             task::refuseLabel(*label, own, module, threads.size() == 1);
 }
 
+/// Refuses a process whose main thread has ended, if the images can't describe it.
+void refuseEndedLeader(const FrozenTask& task, const model::Options& options) {
+    if (!task.leaderEnded())
+        return;
+    if (options.compat)
+        fail("{}: its main thread has ended while others live on, which CRIU 4.2 can't restore", task.describe());
+    if (task.compat)
+        fail("{}: it is a 32-bit process whose main thread has ended while others live on, which can't be dumped",
+             task.describe());
+}
+
 /// Type of kernel object that the tree must not share with outside processes.
 struct Shared {
     kernel::Sharing sharing;
@@ -111,9 +122,9 @@ void refuseSharing(FrozenTree& tree, const model::Options& options, Log& log) {
     // Signal handlers need no check: CLONE_SIGHAND requires CLONE_VM (copy_process(), kernel/fork.c), and execve(2)
     // unshares both (begin_new_exec(), fs/exec.c).
     std::array shared{
-        Shared{kernel::Sharing(tree.livingPids(), KcmpType::Vm), "memory"},
+        Shared{kernel::Sharing(tree.actors(), KcmpType::Vm), "memory"},
         Shared{kernel::Sharing(findUnsharedThreads(tree, options, log), KcmpType::Fs), "working directory (CLONE_FS)"},
-        Shared{kernel::Sharing(tree.livingPids(), KcmpType::Files), "table of descriptors (CLONE_FILES)"}};
+        Shared{kernel::Sharing(tree.actors(), KcmpType::Files), "table of descriptors (CLONE_FILES)"}};
     refuseShared(shared[0].sharing, "their memory (CLONE_VM)");
     refuseShared(shared[1].sharing, "their working directory (CLONE_FS)");
     refuseSharedOutside(tree, shared);
@@ -141,6 +152,7 @@ bool refuseUnsupported(FrozenTree& tree, const model::Options& options, task::La
             task->compat = task::isCompat(*task->process, task->dir);
             for (const compel::FrozenThread& thread : task->process->threads())
                 task::refuseState(thread.tracee);
+            refuseEndedLeader(*task, options);
         }) && mayInject;
     }
     refusals.attempt([&] { requireBirths(tree); });

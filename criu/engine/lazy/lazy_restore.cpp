@@ -65,7 +65,8 @@ memory::EagerMemory touchedBy(const model::Task& task) {
     memory::EagerMemory touched(**task.mm);
     for (const model::Thread& thread : task.threads) {
         const CoreEntry& core = **thread.core;
-        touched.addStack(stackPointerOf(core));
+        if (task::hasRegisters(core))
+            touched.addStack(stackPointerOf(core));
         if (const RseqEntry* const rseq = core.thread_core->rseq_entry; rseq != nullptr)
             touched.addRseq(rseq->rseq_abi_pointer, rseq->rseq_abi_size);
     }

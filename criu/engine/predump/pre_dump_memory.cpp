@@ -72,6 +72,7 @@ PreDumpMemory::PreDumpMemory(FrozenPhase& frozen) : frozen_(frozen) {
 void PreDumpMemory::look(FrozenTask& task, const memory::VmaDumpRules& rules) {
     Item& item = items_.emplace_back();
     item.pid = task.pid();
+    item.actor = task.actor();
     item.imageId = task.treePid();
     item.memory = task.dir.open("mem", O_RDONLY);
     if (!lookAgain(task, rules, item))
@@ -114,7 +115,7 @@ void PreDumpMemory::lookAtAll(FrozenTask& task, const memory::VmaDumpRules& rule
 }
 
 void PreDumpMemory::findPages(FrozenTask& task, const memory::DumpedMemory& mappings, Item& item) {
-    memory::PageDumpTask search{item.pid, item.imageId, task.dir};
+    memory::PageDumpTask search{item.actor, item.imageId, task.dir};
     std::optional<memory::ParentPages> parent;
     if (item.writes != nullptr && frozen_.tracking().parentIsKnown())
         parent = frozen_.pages().parentOf(memory::MemoryObject::process(item.imageId));
@@ -131,7 +132,7 @@ void PreDumpMemory::copy(const Item& item, memory::PageSinks& sinks, memory::Dra
     DumpStatistics& statistics = frozen_.statistics();
     const auto sink = sinks.open(memory::MemoryObject::process(item.imageId), 0);
     memory::DrainSource source;
-    source.pid = item.pid;
+    source.pid = item.actor;
     source.runningMemory = item.memory.get();
     source.lost = [&item](std::uint64_t address, std::uint64_t bytes) {
         if (item.writes != nullptr)

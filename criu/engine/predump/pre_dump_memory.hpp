@@ -28,6 +28,7 @@ private:
     /// Data of one process that write() needs when the process runs again.
     struct Item {
         HostPid pid;
+        HostPid actor;  ///< see FrozenTask::actor()
         TreePid imageId;
         UniqueFd memory;
         memory::WriteTracking* writes = nullptr;

@@ -61,6 +61,13 @@ void ProcessStandby::begin() {
         each.thread.enter(entry, each.program, each.stackTop);
 }
 
+void ProcessStandby::endLeader() {
+    if (threads_.empty())
+        return;
+    threads_.front().thread.leave();
+    threads_.erase(threads_.begin());
+}
+
 void ProcessStandby::end() {
     for (auto each = threads_.rbegin(); each != threads_.rend(); ++each)
         each->thread.leave();

@@ -39,6 +39,8 @@ public:
     [[nodiscard]] bool prepare();
     /// Begins the stand-by of all threads. Throws Error.
     void begin();
+    /// Ends the stand-by of the leader only. Throws Error.
+    void endLeader();
     /// Ends the stand-by of all threads, of the leader as the last one. Throws Error.
     void end();
 

@@ -176,6 +176,7 @@ void readCores(const ImageDir& images, Task& task) {
         return;
     for (const model::Thread& thread : task.threads)
         requireThreadPart(thread);
+    task.leaderEnded = task::hasEndedLeader(task);
 }
 
 std::shared_ptr<FdTable> readFdTable(const ImageDir& images, std::uint32_t id) {

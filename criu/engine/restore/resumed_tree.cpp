@@ -102,6 +102,16 @@ void addFiles(const RestoreRun& run, const model::FdTable& table, ProcessStandby
             standby.addFile(slot.fd, *run.files.at(*at).file);
 }
 
+/// Sets the registers of a main thread that has ended in the images: it calls exit(2). Blocks all signals, because
+/// the thread must not take a signal that waits for the process. `instruction`: address of a system call instruction.
+void prepareEnd(compel::Tracee& leader, std::uint64_t instruction, const CoreEntry& core) {
+    constexpr std::uint32_t kStatusShift = 8;  // wait(2) shows the argument of exit(2) in the second byte
+    compel::Registers registers = leader.registers();
+    registers.setCall(SYS_exit, {core.tc->exit_code >> kStatusShift & 0xffU}, instruction);
+    leader.setRegisters(registers);
+    leader.setSignalMask(~compel::SignalMask{0});
+}
+
 void makeDumpable(compel::FrozenProcess& process) {
     compel::RemoteSyscalls calls(process.leader(), process.syscallInstruction());
     calls.checkedCall("become dumpable", SYS_prctl, {PR_SET_DUMPABLE, 1});
@@ -148,7 +158,7 @@ ResumedTree::ResumedTree(const RestoreRun& run, const PidMap& pids, bool keepsRe
     }
     for (std::size_t first = 0; first < members_.size(); first += kProcessesAtOnce)
         dropPrivileges(run, first, std::min(first + kProcessesAtOnce, members_.size()));
-    forEach([&run](compel::FrozenProcess& process, const Member& member) { complete(run, process, member); });
+    forEach([&](compel::FrozenProcess& process, const Member& member) { complete(run, process, member); });
 }
 
 /// Seizes all processes. All of them get the request to stop before criu waits for the first one.
@@ -229,9 +239,9 @@ void ResumedTree::dropPrivileges(const RestoreRun& run, std::size_t first, std::
     forEach([&](std::size_t i) { drops[i - first].injection().cure(); });
 }
 
-void ResumedTree::complete(const RestoreRun& run, compel::FrozenProcess& process, const Member& member) {
+void ResumedTree::complete(const RestoreRun& run, compel::FrozenProcess& process, const Member& member) const {
     const model::Task& task = *member.task;
-    setThreads(task, member.threads);
+    setThreads(process, member);
     if (run.nsContext.ids.isOwnNamespace()) {
         task::restorePrivilegedAttributes(*task.core().tc, kernel::ProcDir().open(process.pid()));
         for (const model::Thread& thread : task.threads)
@@ -270,7 +280,9 @@ void ResumedTree::moveThreads(const model::Task& task, const Threads& threads, c
                 cgroups.moveThread(HostPid(made->second->tracee.tid()), set, ofProcess);
 }
 
-void ResumedTree::setThreads(const model::Task& task, const Threads& threads) {
+void ResumedTree::setThreads(compel::FrozenProcess& process, const Member& member) const {
+    const model::Task& task = *member.task;
+    const Threads& threads = member.threads;
     if (threads.size() != task.threads.size())
         fail("has {} threads instead of {}", threads.size(), task.threads.size());
     for (const model::Thread& wanted : task.threads) {
@@ -279,6 +291,15 @@ void ResumedTree::setThreads(const model::Task& task, const Threads& threads) {
             fail("lacks thread {}", wanted.tid);
         compel::FrozenThread& thread = *found->second;
         const CoreEntry& core = **wanted.core;
+        if (task.leaderEnded && &wanted == &task.threads.front()) {
+            const auto instruction =
+                keepsRestorer_ ? std::optional(compel::syscallInstructionIn(pie::interpreterBlob(), member.area.code))
+                               : process.syscallInstruction();
+            if (!instruction)
+                fail("its main thread can't end: its code has no system call instruction");
+            prepareEnd(thread.tracee, instruction->address, core);
+            continue;
+        }
         const task::RegisterSets sets = task::loadRegisters(core);
         if (!sets.segments.empty())
             thread.tracee.setThreadSegments(asSegments(sets.segments));
@@ -310,7 +331,19 @@ void ResumedTree::commit(const RestoreRun& run, bool stopAll) {
     run.control.commitWord().commit();
 }
 
+/// Lets main threads end that have ended in the images. Comes after the commit, because an ended thread has no memory.
+void ResumedTree::endLeaders(const RestoreRun& run) {
+    forEachLiving(run, [&](std::size_t i) {
+        if (!members_[i].task->leaderEnded)
+            return;
+        if (standsBy_)
+            standbys_[i].endLeader();
+        processes_[i].releaseEndingLeader();
+    });
+}
+
 void ResumedTree::settle(const RestoreRun& run, bool stopAll, bool freezes) {
+    endLeaders(run);
     // Stops processes in stand-by, because the stand-by also stops them if criu is killed before this call.
     forEachLiving(run, [&](std::size_t i) { stop(i, stopAll); });
     if (!freezes)
@@ -434,7 +467,7 @@ void ResumedTree::unmapRestorers(const RestoreRun& run, std::size_t first, std::
 /// Returns the instruction for the last system calls in a process. Searches only if the process has other code than the
 /// process before. Returns nothing if the process has no instruction with a restorer.
 std::optional<compel::SyscallInstruction> ResumedTree::instructionOf(compel::FrozenProcess& process) {
-    if (instruction_ && compel::hasSyscallInstruction(process.pid(), *instruction_))
+    if (instruction_ && compel::hasSyscallInstruction(process.leader().tid(), *instruction_))
         return *instruction_;
     const std::optional<compel::SyscallInstruction> found = process.syscallInstruction();
     if (!found || found->restorer == 0)

@@ -57,7 +57,7 @@ private:
     void seize(const RestoreRun& run, const PidMap& pids, const RestorerAreas& areas);
     static void releaseFiles(const RestoreRun& run, compel::FrozenProcess& process, const Member& member);
     void dropPrivileges(const RestoreRun& run, std::size_t first, std::size_t end);
-    static void complete(const RestoreRun& run, compel::FrozenProcess& process, const Member& member);
+    void complete(const RestoreRun& run, compel::FrozenProcess& process, const Member& member) const;
     [[nodiscard]] bool beginStandby(const RestoreRun& run, bool stopAll);
     void recordProcesses(Log& log) const;
     void endStandby(const RestoreRun& run);
@@ -69,7 +69,8 @@ private:
     std::optional<compel::SyscallInstruction> instructionOf(compel::FrozenProcess& process);
     [[nodiscard]] static bool becomesDumpable(const RestoreRun& run, const model::Task& task);
     static void moveThreads(const model::Task& task, const Threads& threads, cgroup::CgroupRestore& cgroups);
-    static void setThreads(const model::Task& task, const Threads& threads);
+    void setThreads(compel::FrozenProcess& process, const Member& member) const;
+    void endLeaders(const RestoreRun& run);
     static void setUserDispatch(const model::Task& task, const Threads& threads);
 
     bool keepsRestorer_;

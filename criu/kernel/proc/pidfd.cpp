@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/kernel/proc/pidfd.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -13,11 +14,20 @@ namespace criu::kernel {
 namespace {
 
 constexpr idtype_t kWaitPidFd = static_cast<idtype_t>(3);  // P_PIDFD, Linux 5.4
+constexpr unsigned kThread = O_EXCL;                       // PIDFD_THREAD of <linux/pidfd.h>
 
 }  // namespace
 
 PidFd::PidFd(pid_t pid)
     : fd_(static_cast<int>(sys(::syscall(SYS_pidfd_open, pid, 0), "open a pidfd of {}", pid))), pid_(pid) {}
+
+PidFd PidFd::ofTask(pid_t tid) {
+    if (const auto fd = ::syscall(SYS_pidfd_open, tid, 0); fd >= 0 || (errno != EINVAL && errno != ENOENT))
+        return {UniqueFd(static_cast<int>(sys(fd, "open a pidfd of {}", tid))), tid};
+    return {UniqueFd(static_cast<int>(
+                sys(::syscall(SYS_pidfd_open, tid, kThread), "open a pidfd of thread {} (needs Linux 6.9)", tid))),
+            tid};
+}
 
 UniqueFd PidFd::getFd(int targetFd) const {
     return UniqueFd(static_cast<int>(

@@ -18,6 +18,9 @@ public:
     /// Opens a pidfd. Throws Error: ESRCH if the process doesn't exist; EINVAL or ENOENT if `pid` isn't a thread group
     /// leader.
     explicit PidFd(pid_t pid);
+    /// Opens a pidfd of a process, or of a thread that isn't a leader (PIDFD_THREAD, Linux 6.9). Throws Error: EINVAL
+    /// on an older kernel.
+    static PidFd ofTask(pid_t tid);
     /// Uses a pidfd that another call has created, for instance clone3(2) with CLONE_PIDFD.
     PidFd(UniqueFd fd, pid_t pid) noexcept : fd_(std::move(fd)), pid_(pid) {}
 

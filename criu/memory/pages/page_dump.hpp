@@ -39,7 +39,7 @@ struct EarlyDump {
 
 /// Process whose pages are dumped, with options.
 struct PageDumpTask {
-    HostPid pid;
+    HostPid pid;      ///< living thread of the process, for process_vm_readv(2)
     TreePid imageId;  ///< pid of the process in image names
     const kernel::ProcPid& process;
     kernel::PagemapScanner::Mode mode = kernel::PagemapScanner::Mode::Auto;

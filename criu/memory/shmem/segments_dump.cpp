@@ -197,7 +197,7 @@ std::uint32_t SegmentsDump::inodeFor(const files::OpenFd& file, const ImageDir& 
     const auto known = byInode_.find({file.stat.st_dev, file.stat.st_ino});
     if (known != byInode_.end())
         return static_cast<std::uint32_t>(known->second + 1);
-    std::string path = fmt::format("/proc/{}/fd/{}", file.pid, file.fd);
+    std::string path = fmt::format("/proc/{}/fd/{}", file.actor, file.fd);
     // If criu couldn't read the memfd later in write(), throws Error now. Opens an O_PATH descriptor again, because
     // fcntl(2) doesn't read seals through O_PATH.
     const files::FileCopy content = file.isReadable() ? files::FileCopy() : files::openContent(file, images);

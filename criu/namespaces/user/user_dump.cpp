@@ -310,16 +310,16 @@ private:
 
     void requireOwnDescriptors() const {
         const auto& processes = inputs().tree.processes;
-        std::unordered_map<HostPid, const SeenProcess*> byPid;
+        std::unordered_map<HostPid, const SeenProcess*> byPid;  // by a living thread
         std::vector<HostPid> pids;
         for (const SeenProcess& process : processes) {
-            byPid.emplace(process.pid, &process);
-            pids.push_back(process.pid);
+            byPid.emplace(process.threads.front(), &process);
+            pids.push_back(process.threads.front());
         }
         const kernel::Sharing tables(std::move(pids), kernel::KcmpType::Files);
         for (const SeenProcess& process : processes) {
             const SeenProcess* one = &process;
-            const SeenProcess* other = byPid.at(tables.firstOf(process.pid));
+            const SeenProcess* other = byPid.at(tables.firstOf(process.threads.front()));
             if (one == other)
                 continue;
             if (!isFurther(one->ids.of(kind())))

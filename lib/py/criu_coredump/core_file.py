@@ -21,6 +21,7 @@ from .machines import Machine, Note, machine_of
 
 NT_PRSTATUS, NT_PRPSINFO, NT_AUXV, NT_FILE, NT_SIGINFO = 1, 3, 6, 0x46494C45, 0x53494749
 PT_LOAD, PT_NOTE = 1, 4
+_REGISTERS = {"thread_info", "ti_aarch64", "ti_arm"}  # fields of core_entry
 _MOST_SEGMENTS = 0xFFFE  # e_phnum has 16 bits, and 0xFFFF has another meaning
 _PIECE = 1 << 20
 _STATES = {1: (0, b"R"), 2: (4, b"Z"), 3: (3, b"T")}  # task_state → pr_state, pr_sname
@@ -90,8 +91,11 @@ class CoreFile:
     def _notes(self) -> Iterator[Note]:
         process = self._process
         threads = [process.pid, *(thread for thread in process.threads if thread != process.pid)]
-        for index, thread in enumerate(threads):
-            core = process.core if thread == process.pid else self._checkpoint.one(f"core-{thread}.img")
+        cores = [(thread, process.core if thread == process.pid else self._checkpoint.one(f"core-{thread}.img"))
+                 for thread in threads]
+        # A main thread that has ended has no registers.
+        living = [(thread, core) for thread, core in cores if _REGISTERS & core.keys()]
+        for index, (thread, core) in enumerate(living):
             yield "CORE", NT_PRSTATUS, self._status(core, thread)
             if index == 0:
                 yield "CORE", NT_PRPSINFO, self._program()

@@ -133,7 +133,7 @@ def machine_of(core: Entry) -> Machine:
     """Returns the processor of a thread. CheckpointError for a processor whose registers aren't supported."""
     kind = core["mtype"]
     if kind == "X86_64":
-        return Compat() if core["thread_info"]["gpregs"].get("mode") == "COMPAT" else X86()
+        return Compat() if core.get("thread_info", {}).get("gpregs", {}).get("mode") == "COMPAT" else X86()
     known = {"AARCH64": Aarch64, "ARM": Arm}
     if kind not in known:
         raise CheckpointError(f"core files of {kind} can't be made; those of X86_64, AARCH64 and ARM can")

@@ -45,14 +45,15 @@ void readCopy(const kernel::ProcPid& task, files::OpenFd& file) {
     }
 }
 
-DescriptorReader::DescriptorReader(const kernel::ProcPid& task, HostPid pid, const std::vector<int>& descriptors,
-                                   Wanted wanted, Prepare prepare)
+DescriptorReader::DescriptorReader(const kernel::ProcPid& task, HostPid pid, HostPid actor,
+                                   const std::vector<int>& descriptors, Wanted wanted, Prepare prepare)
     : task_(task),
       pid_(pid),
+      actor_(actor),
       descriptors_(descriptors),
       wanted_(std::move(wanted)),
       prepare_(std::move(prepare)),
-      process_(pid.value) {
+      process_(kernel::PidFd::ofTask(actor.value)) {
     const unsigned threads = std::min(availableCores() - 1, kMostDescriptorReaders);
     if (threads != 0 && descriptors.size() >= kWorthThreads)
         pool_.emplace(threads);
@@ -79,6 +80,7 @@ void DescriptorReader::read(Batch& batch) {
         for (std::size_t i = batch.first; batch.files.size() < batch.files.capacity(); ++i) {
             files::OpenFd file;
             file.pid = pid_;
+            file.actor = actor_;
             file.fd = descriptors_[i];
             file.info = kernel::readFdInfo(task_, file.fd, buffer);
             if (wanted_(file, i)) {

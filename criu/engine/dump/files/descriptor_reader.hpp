@@ -33,8 +33,8 @@ public:
     using Prepare = std::function<void(files::OpenFd&, Arena&)>;
 
     /// `task` and `descriptors` must outlive this object.
-    DescriptorReader(const kernel::ProcPid& task, HostPid pid, const std::vector<int>& descriptors, Wanted wanted,
-                     Prepare prepare);
+    DescriptorReader(const kernel::ProcPid& task, HostPid pid, HostPid actor, const std::vector<int>& descriptors,
+                     Wanted wanted, Prepare prepare);
     DescriptorReader(const DescriptorReader&) = delete;
     DescriptorReader& operator=(const DescriptorReader&) = delete;
 
@@ -65,6 +65,7 @@ private:
 
     const kernel::ProcPid& task_;
     HostPid pid_;
+    HostPid actor_;
     const std::vector<int>& descriptors_;
     Wanted wanted_;
     Prepare prepare_;

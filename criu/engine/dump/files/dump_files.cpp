@@ -36,7 +36,7 @@ namespace criu::engine {
 /// Private members of FileCollector; separate, so that the header doesn't include their types.
 struct FileCollector::Impl {
     explicit Impl(const Inputs& inputs)
-        : sharedTables(inputs.tree.livingPids(), kernel::KcmpType::Files),
+        : sharedTables(inputs.tree.actors(), kernel::KcmpType::Files),
           kinds(inputs.segments, inputs.devices, inputs.tree, inputs.namespaces.nsContext(), inputs.options.ghostLimit,
                 inputs.log) {}
 
@@ -61,8 +61,11 @@ FileCollector::FileCollector(const Inputs& inputs)
       pids_(inputs.tree.pids()),
       impl_(std::make_unique<Impl>(inputs)) {
     // Also adds zombies, because a file such as a pidfd may refer to a zombie.
-    for (const auto& task : inputs.tree.tasks())
+    for (const auto& task : inputs.tree.tasks()) {
         processes_.insert(task->pid());
+        if (task->leaderEnded())
+            actors_.emplace(task->pid(), task->actor());
+    }
     impl_->putBack.emplace(guardedFiles_.rollback, [this] { release(files::FinalTaskState::Run); });
 }
 
@@ -118,7 +121,7 @@ const FileCollector::Known& FileCollector::identify(const files::OpenFd& file) {
         const std::size_t middle = first + (last - first) / 2;
         const Known& candidate = *candidates[middle];
         const std::partial_ordering order =
-            kernel::kcmpFile(candidate.pid.value, candidate.fd, file.pid.value, file.fd);
+            kernel::kcmpFile(candidate.actor.value, candidate.fd, file.actor.value, file.fd);
         if (order == std::partial_ordering::equivalent)
             return candidate;
         if (order == std::partial_ordering::less)
@@ -132,7 +135,7 @@ const FileCollector::Known& FileCollector::identify(const files::OpenFd& file) {
     auto& entry = *arena_.make<FileEntry>();
     // Registers the description before its fd kind dumps it: a socket may be in flight in its own queue, and is then
     // found here.
-    const Known& known = described_.emplace_back(Known{file.pid, file.fd, nextId(), kind.type});
+    const Known& known = described_.emplace_back(Known{file.actor, file.fd, nextId(), kind.type});
     candidates.insert(candidates.begin() + static_cast<std::ptrdiff_t>(first), &known);
     entry.type = known.type;
     entry.id = known.id.value;
@@ -162,7 +165,7 @@ FileId FileCollector::addInFlight(UniqueFd fd) {
     } level(inFlightDepth_);
     const kernel::ProcPid self = kernel::ProcDir().self();
     files::OpenFd file;
-    file.pid = HostPid(::getpid());
+    file.pid = file.actor = HostPid(::getpid());
     file.fd = fd.get();
     file.inFlight = true;
     file.info = kernel::readFdInfo(self, file.fd, impl_->buffer);
@@ -188,17 +191,18 @@ void FileCollector::refuseLocks(const files::OpenFd& file) const {
 }
 
 const FileCollector::Table* FileCollector::tableOf(HostPid process) const {
-    const auto found = tableOf_.find(impl_->sharedTables.firstOf(process));
+    const auto actor = actors_.find(process);
+    const auto found = tableOf_.find(impl_->sharedTables.firstOf(actor == actors_.end() ? process : actor->second));
     return found == tableOf_.end() ? nullptr : found->second;
 }
 
-const FileCollector::Known* FileCollector::inherited(const Table* parent, HostPid pid, int fd) {
+const FileCollector::Known* FileCollector::inherited(const Table* parent, HostPid actor, int fd) {
     if (parent == nullptr)
         return nullptr;
     const auto at = std::lower_bound(parent->descriptors.begin(), parent->descriptors.end(), fd,
                                      [](const files::SeenFd& seen, int wanted) { return seen.fd < wanted; });
     if (at == parent->descriptors.end() || at->fd != fd ||
-        kernel::kcmpFile(parent->pid.value, fd, pid.value, fd) != std::partial_ordering::equivalent)
+        kernel::kcmpFile(at->actor.value, fd, actor.value, fd) != std::partial_ordering::equivalent)
         return nullptr;
     return parent->known[static_cast<std::size_t>(at - parent->descriptors.begin())];
 }
@@ -226,15 +230,15 @@ std::uint32_t FileCollector::addTable(FrozenTask& task) {
         parent = &tables_.back();
     const std::uint32_t id = ++lastTable_;
     Table& table = tables_.emplace_back(Table{task.pid(), id, {}, {}});
-    tableOf_.emplace(impl_->sharedTables.firstOf(task.pid()), &table);
+    tableOf_.emplace(impl_->sharedTables.firstOf(task.actor()), &table);
 
     const std::vector<int> descriptors = kernel::readDescriptors(task.dir);
     std::vector<const Known*> fromParent(descriptors.size());
     DescriptorReader reader(
-        task.dir, task.pid(), descriptors,
+        task.dir, task.pid(), task.actor(), descriptors,
         [&](const files::OpenFd& file, std::size_t index) {
             if (file.info.locks.empty())
-                fromParent[index] = inherited(parent, file.pid, file.fd);
+                fromParent[index] = inherited(parent, file.actor, file.fd);
             return fromParent[index] == nullptr;
         },
         [this](files::OpenFd& file, Arena& arena) {
@@ -253,7 +257,7 @@ std::uint32_t FileCollector::addTable(FrozenTask& task) {
         const Known* known = fromParent[table.known.size()];
         if (known == nullptr)
             known = dumpDescriptor(file);
-        table.descriptors.push_back({file.pid, file.fd, known->id});
+        table.descriptors.push_back({file.actor, file.fd, known->id});
         table.known.push_back(known);
 
         FdinfoEntry entry = FDINFO_ENTRY__INIT;
@@ -277,6 +281,7 @@ FileId FileCollector::addLink(const FrozenTask& task, const std::string& link, U
                               bool wantBuildId) {
     files::OpenFd file;
     file.pid = task.pid();
+    file.actor = task.actor();
     file.link = task.dir.readLink(link);
     file.copy = std::move(target);
     sys(::fstat(file.copy.get(), &file.stat), "stat {}", file.describe());
@@ -317,7 +322,7 @@ std::vector<files::SeenFd> FileCollector::seen(dev_t device, ino_t inode) const 
         if (std::get<0>(at->first) != device || std::get<1>(at->first) != inode)
             break;
         for (const Known* const known : at->second)
-            found.push_back({known->pid, known->fd, known->id});
+            found.push_back({known->actor, known->fd, known->id});
     }
     return found;
 }

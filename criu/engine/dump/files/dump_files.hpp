@@ -109,7 +109,7 @@ public:
 private:
     /// Dumped open file description, with one descriptor that refers to it.
     struct Known {
-        HostPid pid;
+        HostPid actor;
         int fd = -1;
         FileId id;
         FdTypes type = FD_TYPES__UND;
@@ -133,7 +133,7 @@ private:
     [[nodiscard]] const Table* tableOf(HostPid process) const;
     /// Returns the open file description of this descriptor number in the parent's table. Returns null if the process
     /// has another description at this number. The caller needn't read a descriptor that the process inherited by fork.
-    static const Known* inherited(const Table* parent, HostPid pid, int fd);
+    static const Known* inherited(const Table* parent, HostPid actor, int fd);
     static Key keyOf(const files::OpenFd& file);
     const Known& identify(const files::OpenFd& file);
     const Known* dumpDescriptor(const files::OpenFd& file);
@@ -162,6 +162,7 @@ private:
     std::map<PathKey, FileId> knownPaths_;
     std::set<const FileEntry*> addedLater_;
     std::deque<Table> tables_;
+    std::unordered_map<HostPid, HostPid> actors_;  ///< actors of the processes whose main thread has ended
     /// Descriptor tables. The key is Sharing::firstOf() of the processes that share the table.
     std::unordered_map<HostPid, const Table*> tableOf_;
     std::set<HostPid> processes_;

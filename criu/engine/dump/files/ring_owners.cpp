@@ -104,7 +104,7 @@ std::unique_ptr<files::RingOwners> makeRingOwners(const FrozenTree& tree) {
 void askRingOwners(const std::vector<TaskRing>& rings, StopRequest& stop) {
     for (const TaskRing& ring : rings) {
         stop.throwIfRequested();
-        const UniqueFd copy = kernel::PidFd(ring.task->pid().value).getFd(ring.fd);
+        const UniqueFd copy = kernel::PidFd::ofTask(ring.task->actor().value).getFd(ring.fd);
         if (!files::belongsToAnother(copy.get()))
             continue;
         const ErrorContext context([&] { return ring.task->describe(); });

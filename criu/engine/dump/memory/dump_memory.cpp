@@ -86,6 +86,7 @@ private:
     struct Item {
         FrozenTask* task = nullptr;  ///< process, valid while the tree is frozen
         HostPid pid;
+        HostPid actor;  ///< see FrozenTask::actor()
         TreePid imageId;
         /// Memory snapshot from which the dump reads the pages; null if it reads from the process.
         std::shared_ptr<MemoryClone> clone;
@@ -143,6 +144,7 @@ DumpMemory::Collected DumpMemory::Work::collect(FrozenTask& task, memory::Mapped
     Item& item = items_.emplace_back();
     item.task = &task;
     item.pid = task.pid();
+    item.actor = task.actor();
     item.imageId = task.treePid();
     item.mm = arena_.make<MmEntry>();
     const auto read = ahead_.find(task.pid());
@@ -195,7 +197,7 @@ void DumpMemory::Work::requireClone(const Item& item, std::string_view reason) {
 
 void DumpMemory::Work::dumpPages(Item& item, Mover& mover) {
     const ErrorContext context([&] { return fmt::format("process {}", item.pid); });
-    memory::PageDumpTask task{item.pid, item.imageId, item.clone ? filesOf(*item.clone).directory : item.task->dir};
+    memory::PageDumpTask task{item.actor, item.imageId, item.clone ? filesOf(*item.clone).directory : item.task->dir};
     if (item.clone)
         task.clone = filesOf(*item.clone).memory;
     task.staying = item.staying.get();

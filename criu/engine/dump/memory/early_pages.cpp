@@ -131,7 +131,7 @@ void EarlyPages::Work::write(const FrozenTask& task) {
     const auto start = std::chrono::steady_clock::now();
     frozen_.log().info("Writing pages of process {} already, while drivers deal with others", task.pid());
     const memory::PageDumpResult result =
-        memory::dumpPages({task.pid(), task.treePid(), task.dir}, memory, frozen_.pages(), *drainer_, arena_);
+        memory::dumpPages({task.actor(), task.treePid(), task.dir}, memory, frozen_.pages(), *drainer_, arena_);
     for (memory::DumpedVma& vma : memory.vmas)
         vma.source = nullptr;  // points into the local `vmas`
     frozen_.log().info(

@@ -31,7 +31,7 @@ void fillMemoryLayout(const FrozenTask& task, std::span<const VmaEntry* const> v
         auxv.resize(auxv.size() - 2);
     mm.n_mm_saved_auxv = auxv.size();
     mm.mm_saved_auxv = arena.copy(std::span<const std::uint64_t>(auxv));
-    memory::storeAioRings(task.pid(), vmas, mm, arena);
+    memory::storeAioRings(task.actor(), vmas, mm, arena);
 }
 
 }  // namespace criu::engine

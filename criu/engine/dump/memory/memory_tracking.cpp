@@ -58,7 +58,7 @@ UniqueFd makeInside(FrozenTask& task) {
     const auto close = [&] { (void)calls.call(SYS_close, number); };
     UniqueFd fd;
     try {
-        fd = kernel::PidFd(task.pid().value).getFd(number);
+        fd = kernel::PidFd::ofTask(task.actor().value).getFd(number);
     } catch (...) {
         close();
         throw;

@@ -104,6 +104,20 @@ CoreEntry& threadEntry(const ThreadQueries& questions, const TracedThread& trace
     return core;
 }
 
+CoreEntry& endedLeaderEntry(FrozenTask& task, const ThreadQueries& questions, pie::RemoteData& answers,
+                            std::uint32_t cgroupSet, const CoreContext& context, Arena& arena) {
+    auto& core = *arena.make<CoreEntry>();
+    auto& thread = *arena.make<ThreadCoreEntry>();
+    core.mtype = task::coreMachine();
+    core.thread_core = &thread;
+    thread.comm = arena.string(task.status.name);
+    questions.secureBits.store(answers, task.status, context.ids, thread, arena);
+    task::storeScheduling(task.pid(), context.onlineCpus, thread, arena);
+    thread.has_cg_set = 1;
+    thread.cg_set = cgroupSet;
+    return core;
+}
+
 void addProcess(const FrozenTask& task, ThreadQueries& questions, pie::RemoteData& answers, std::uint64_t mask,
                 const CoreContext& context, kernel::ProcBuffer& buffer, CoreEntry& core, MmEntry& mm, Arena& arena) {
     auto& process = *arena.make<TaskCoreEntry>();
@@ -111,6 +125,7 @@ void addProcess(const FrozenTask& task, ThreadQueries& questions, pie::RemoteDat
     process.task_state = static_cast<std::uint32_t>(task.state);
     process.personality = kernel::readPersonality(task.dir);
     process.flags = task.stat.flags;
+    process.exit_code = task.leaderEnded() ? static_cast<std::uint32_t>(task.stat.exitCode) : 0;
     process.blk_sigset = mask;
     process.comm = arena.string(task.status.name);
     questions.process->actions.store(answers, process, arena);
@@ -122,7 +137,7 @@ void addProcess(const FrozenTask& task, ThreadQueries& questions, pie::RemoteDat
         task::storeSignalQueue(asBytes(questions.thread.tracee.pendingSignals(compel::SignalQueue::Process)),
                                task.status.sharedPending, arena);
     addProcValues(task, context.ids, process);
-    requireRestorerRoom(core, mm, task.process->threads().size());
+    requireRestorerRoom(core, mm, task.process->threads().size() + (task.leaderEnded() ? 1 : 0));
     if (task.state == model::TaskState::Stopped) {
         process.has_stop_signo = 1;
         process.stop_signo = static_cast<std::uint32_t>(task.stopSignal);

@@ -70,6 +70,11 @@ CoreEntry& threadEntry(const ThreadQueries& questions, const TracedThread& trace
                        const kernel::TaskStatus& status, std::uint32_t cgroupSet, const CoreContext& context,
                        Arena& arena);
 
+/// Makes the entry of a main thread that has ended: it has credentials and a name, but no registers. `questions`:
+/// queries of another thread, whose secure bits the entry gets, because the kernel doesn't show them.
+CoreEntry& endedLeaderEntry(FrozenTask& task, const ThreadQueries& questions, pie::RemoteData& answers,
+                            std::uint32_t cgroupSet, const CoreContext& context, Arena& arena);
+
 /// Adds the state of the process to the main thread's entry. Adds to `mm` the state of memory that only the process can
 /// query. Throws Error for state that criu can't dump.
 void addProcess(const FrozenTask& task, ThreadQueries& questions, pie::RemoteData& answers, std::uint64_t mask,

@@ -170,12 +170,16 @@ private:
                 const std::shared_ptr<pie::RemoteData>& answers) {
         if (asked->process) {
             Arena arena;
-            CoreEntry& core = threadEntry(*asked, *traced, *answers, task_.status, leaderSet_, core_, arena);
+            CoreEntry& core = task_.leaderEnded()
+                                  ? endedLeaderEntry(task_, *asked, *answers, leaderSet_, core_, arena)
+                                  : threadEntry(*asked, *traced, *answers, task_.status, leaderSet_, core_, arena);
             context_.policies.store(*answers);
-            addProcess(task_, *asked, *answers, traced->mask, core_, buffer_, core, mm_, arena);
+            addProcess(task_, *asked, *answers, task_.leaderEnded() ? ~std::uint64_t{0} : traced->mask, core_, buffer_,
+                       core, mm_, arena);
             requireMappingRoom(mm_, task_.describe(), context_.log);
-            writeThread(traced->tid, core, arena);
-            return;
+            writeThread(task_.pid(), core, arena);
+            if (!task_.leaderEnded())
+                return;
         }
         const std::shared_ptr<const ThreadQueries> questions = std::move(asked);
         const auto complete = [this, traced, questions, answers] {
@@ -218,7 +222,7 @@ private:
 
     /// Reads the seccomp filters of all threads by ptrace(2), before the entry of any thread is written.
     void readSeccomp() {
-        std::vector<task::SeccompChain> chains;
+        std::vector<task::SeccompChain> chains(task_.leaderEnded() ? 1 : 0);
         bool any = false;
         for (const compel::FrozenThread& thread : task_.process->threads()) {
             chains.push_back(context_.seccompSuspended ? thread.tracee.seccompFilters() : task::SeccompChain());
@@ -227,6 +231,8 @@ private:
         places_.resize(chains.size());
         if (any)
             places_ = context_.seccomp.add(std::move(chains));
+        if (task_.leaderEnded())
+            places_.erase(places_.begin());  // an ended thread has no filters
     }
 
     FrozenTask& task_;

@@ -91,15 +91,15 @@ void SemUndoQueries::queryOwn(FrozenTask& task, compel::Tracee& thread, namespac
     }
     if (found->empty())
         return;
-    if (HostPid(thread.tid()) != task.pid())
+    if (HostPid(thread.tid()) != task.actor())
         fail(
             "thread {} of {} has adjustments of semaphore set {} of its own (CLONE_SYSVSEM, SEM_UNDO), which can't be "
             "dumped",
             thread.tid(), task.describe(), set.id());
     for (const namespaces::SemUndoValue& adjustment : *found)
         set.adjustments.push_back({task.treePid(), adjustment});
-    if (holders_.empty() || holders_.back() != task.pid())
-        holders_.push_back(task.pid());
+    if (holders_.empty() || holders_.back() != task.actor())
+        holders_.push_back(task.actor());
 }
 
 void SemUndoQueries::queryOthers(const FrozenTask& task, compel::Tracee& thread, int set,

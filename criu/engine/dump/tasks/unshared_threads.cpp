@@ -46,10 +46,10 @@ public:
 
 private:
     const std::vector<HostPid>& find(const FrozenTask& task, KcmpType type) {
+        const HostPid actor = task.actor();
         for (const compel::FrozenThread& thread : task.process->threads()) {
             const HostPid tid(thread.tracee.tid());
-            if (tid != task.pid() &&
-                kernel::kcmp(task.pid().value, tid.value, type) != std::partial_ordering::equivalent)
+            if (tid != actor && kernel::kcmp(actor.value, tid.value, type) != std::partial_ordering::equivalent)
                 tids_.push_back(tid);
         }
         return tids_;
@@ -94,7 +94,7 @@ std::vector<HostPid> findUnsharedThreads(FrozenTree& tree, const model::Options&
     for (const auto& task : tree.tasks()) {
         if (!task->alive())
             continue;
-        directories.push_back(task->pid());
+        directories.push_back(task->actor());
         findPriorities(*task, prioritized);
         if (task->process->threads().size() == 1)
             continue;

@@ -150,6 +150,10 @@ void storeRegisters(std::span<const std::byte> general, std::span<const std::byt
     info.tagged_address_ctrl = tagged;
 }
 
+bool hasRegisters(const CoreEntry& core) noexcept {
+    return core.ti_aarch64 != nullptr;
+}
+
 bool isCompat(const CoreEntry& /*core*/) noexcept {
     return false;
 }

@@ -461,6 +461,10 @@ bool isCompat(const CoreEntry& core) noexcept {
            core.thread_info->gpregs->mode == USER_X86_REGS_MODE__COMPAT;
 }
 
+bool hasRegisters(const CoreEntry& core) noexcept {
+    return core.thread_info != nullptr;
+}
+
 RegisterSets loadRegisters(const CoreEntry& core) {
     if (core.mtype != coreMachine() || core.thread_info == nullptr)
         fail("the image is of another architecture (core mtype {}), this criu is for x86-64",
