@@ -98,12 +98,12 @@ private:
     FrozenPhase& frozen_;
     Refusals& refusals_ = frozen_.refusals();
     const std::optional<std::size_t> onlineCpus_ = kernel::onlineCpus();
+    DumpMemory::Amounts amounts_;
     DumpMemory memory_;
     std::optional<LandlockCheck> landlock_;
     FileCollector files_;
     SharedMappedFiles mappedFiles_;
     task::SeccompDump seccomp_;
-    DumpMemory::Amounts amounts_;
     std::vector<std::string> extensions_;  ///< extensions of namespaces
     bool sawUnsharedThreads_ = false;
     std::deque<ExaminedProcess> processes_;  ///< at most kProcessesAtOnce processes
@@ -236,7 +236,8 @@ void CapturedPhase::Capture::dumpExamined() {
     compel::Injection::cureAll(injections);
     for (ExaminedProcess* const process : complete) {
         const ErrorContext context([&] { return process->task.describe(); });
-        refusals_.attempt([&] { process->cores->finish(); });
+        if (refusals_.attempt([&] { process->cores->finish(); }) && !refusals_.collects())
+            memory_.dumpAhead(process->memory, amounts_, frozen_.stop());
     }
     processes_.clear();
 }

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <deque>
 #include <future>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -74,6 +76,7 @@ public:
 
     void lookAhead(FrozenTree& tree);
     Collected collect(FrozenTask& task, memory::MappedFileDump& files, bool seccompSuspended);
+    void dumpAhead(std::size_t index, Amounts& amounts, StopRequest& stop);
     void run(const model::IdMap& owners, Amounts& amounts, StopRequest& stop);
     void runInBackground(Amounts& amounts, StopRequest& stop);
     void writeSysvShm(std::uint32_t namespaceId, const model::IdMap& owners, StopRequest& stop);
@@ -96,6 +99,7 @@ private:
         /// Tracking of writes to the process' memory; null if the process isn't tracked.
         memory::WriteTracking* writes = nullptr;
         std::shared_ptr<const memory::LazyAreas> staying;  ///< lazy areas of the process; null without --lazy-pages
+        std::atomic<bool> taken{false};                    ///< true when a thread dumps the pages, or has dumped them
     };
     /// State for draining pages. Each thread that dumps whole processes has one.
     struct Mover {
@@ -114,12 +118,17 @@ private:
     void writeMm(Item& item, const memory::PageDumpResult& result, Mover& mover);
     void runSmall(std::span<Item* const> items, const memory::Drainer::Options& how, StopRequest& stop);
     void add(const Mover& mover);
+    void dumpTaken(Item& item, const memory::Drainer::Options& how);
+    void finishAhead();
 
     const Inputs inputs_;
     Arena arena_;
     std::deque<Item> items_;
     memory::SysvShmDump sysvShm_;
     MemorySnapshots snapshots_;
+    std::mutex moversMutex_;    ///< protects `movers_` and `idle_`
+    std::deque<Mover> movers_;  ///< movers of dumpAhead(): at most one for each thread
+    std::vector<Mover*> idle_;  ///< elements of `movers_` that no thread uses
     std::map<HostPid, std::future<std::vector<kernel::Vma>>> ahead_;
     std::optional<ThreadPool> readers_;  // last member: destroyed first, because its threads use the other members
 };
@@ -166,7 +175,48 @@ DumpMemory::Collected DumpMemory::Work::collect(FrozenTask& task, memory::Mapped
     }
     fillMemoryLayout(task, entries, *item.mm, arena_);
     item.memory.fill(*item.mm, arena_);  // without the fields that the dump of pages sets
-    return {*item.mm, std::make_shared<memory::PolicyQueries>(std::move(asked), arena_)};
+    return {*item.mm, std::make_shared<memory::PolicyQueries>(std::move(asked), arena_), items_.size() - 1};
+}
+
+void DumpMemory::Work::dumpAhead(std::size_t index, Amounts& amounts, StopRequest& stop) {
+    Item& item = items_[index];
+    const model::Options& options = inputs_.options;
+    const bool needsTracer = options.lazyPages || options.background || inputs_.tracking.used() || item.task->hasRings;
+    if (!readers_ || needsTracer || inputs_.early.contains(item.pid) || !isSmall(item))
+        return;
+    memory::Drainer::Options how = howToMove(amounts, stop);
+    how.threads = 1;
+    readers_->submit([this, &item, how = std::move(how)] {
+        if (!item.taken.exchange(true))
+            dumpTaken(item, how);
+    });
+}
+
+/// Dumps a process in a thread of `readers_`.
+void DumpMemory::Work::dumpTaken(Item& item, const memory::Drainer::Options& how) {
+    Mover* mover = nullptr;
+    {
+        const std::scoped_lock lock(moversMutex_);
+        if (idle_.empty()) {
+            mover = &movers_.emplace_back(how);
+        } else {
+            mover = idle_.back();
+            idle_.pop_back();
+        }
+    }
+    dumpPages(item, *mover);
+    const std::scoped_lock lock(moversMutex_);
+    idle_.push_back(mover);
+}
+
+/// Waits for the threads of dumpAhead(). Throws the failure of a thread.
+void DumpMemory::Work::finishAhead() {
+    if (!readers_)
+        return;
+    readers_->wait();
+    readers_.reset();
+    for (const Mover& mover : movers_)
+        add(mover);
 }
 
 /// Returns an estimate of the bytes to drain. Counts clean pages, too, because the dump doesn't know yet which pages
@@ -304,7 +354,6 @@ memory::Drainer::Options DumpMemory::Work::howToMove(Amounts& amounts, StopReque
 }
 
 void DumpMemory::Work::run(const model::IdMap& owners, Amounts& amounts, StopRequest& stop) {
-    readers_.reset();
     inputs_.tracking.begin();
     const memory::Drainer::Options how = howToMove(amounts, stop);
     amounts.total = expectedBytes();
@@ -314,6 +363,8 @@ void DumpMemory::Work::run(const model::IdMap& owners, Amounts& amounts, StopReq
     std::vector<Item*> small;
     for (Item& item : items_) {
         stop.throwIfRequested();
+        if (item.taken.exchange(true))
+            continue;
         if (const auto written = inputs_.early.find(item.pid); written != inputs_.early.end()) {
             takeOver(item, written->second, mover, amounts);
             continue;
@@ -332,6 +383,8 @@ void DumpMemory::Work::run(const model::IdMap& owners, Amounts& amounts, StopReq
     }
     if (!small.empty())
         runSmall(small, how, stop);
+    stop.throwIfRequested();
+    finishAhead();
     for (const std::uint32_t id : sysvShm_.ids())
         segments.reserve(id);
     const memory::SegmentsDumpResult shared = segments.write(inputs_.images, pages, owners, mover.drainer);
@@ -396,6 +449,10 @@ void DumpMemory::lookAhead(FrozenTree& tree) {
 
 DumpMemory::Collected DumpMemory::collect(FrozenTask& task, memory::MappedFileDump& files, bool seccompSuspended) {
     return work_->collect(task, files, seccompSuspended);
+}
+
+void DumpMemory::dumpAhead(const Collected& process, Amounts& amounts, StopRequest& stop) {
+    work_->dumpAhead(process.index, amounts, stop);
 }
 
 void DumpMemory::run(const model::IdMap& owners, Amounts& amounts, StopRequest& stop) {

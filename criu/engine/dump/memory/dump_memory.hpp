@@ -73,10 +73,11 @@ public:
     void lookAhead(FrozenTree& tree);
 
     /// Mm entry with all mappings, and queries of memory policies. The caller fills the other members of the entry
-    /// before run() writes it.
+    /// before run() or dumpAhead() writes it.
     struct Collected {
         MmEntry& mm;
         std::shared_ptr<memory::PolicyQueries> policies;
+        std::size_t index = 0;  ///< number of processes that were collected before
     };
     /// Dumps the mappings of a process. `files`: dumps mapped files; used only during the call. `seccompSuspended`:
     /// FrozenTree::seccompSuspended().
@@ -87,6 +88,11 @@ public:
         std::atomic<std::uint64_t> done{0};   ///< bytes drained
         std::atomic<std::uint64_t> total{0};  ///< estimate of all bytes to drain
     };
+    /// Lets the threads of lookAhead() drain a process, and write its mm image, while the tracer examines further
+    /// processes. Call it when the mm entry is complete and criu has no memory in the process any more. Leaves the
+    /// process to run() if it has much memory, or if the dump needs the tracer for it. run() throws the failure of a
+    /// thread. Don't call it in a dry run. `amounts` and `stop` must outlive this object.
+    void dumpAhead(const Collected& process, Amounts& amounts, StopRequest& stop);
     /// Drains the contents of all mappings into the sinks, and writes the mm images. `owners`: id map of the tree.
     void run(const model::IdMap& owners, Amounts& amounts, StopRequest& stop);
 
