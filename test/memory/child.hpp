@@ -23,7 +23,7 @@ constexpr std::uint64_t place(unsigned number) noexcept {
     return kBase + number * kStride;
 }
 
-constexpr std::size_t pages(std::size_t count) {
+inline std::size_t pages(std::size_t count) {
     return count * machinePageSize();
 }
 
