@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cerrno>
 #include <charconv>
@@ -36,6 +37,10 @@ constexpr int kSetFutexSlots = 1;
 constexpr int kGetFutexSlots = 2;
 constexpr int kSealMemory = 462;           // mseal(2) (6.10)
 constexpr int kGetRegistrations = 1 << 9;  // MEMBARRIER_CMD_GET_REGISTRATIONS (6.3)
+
+/// Commands of membarrier(2) that fail with EPERM in a process that hasn't registered for them. The command that
+/// registers is the next bit (linux/membarrier.h).
+constexpr std::array<std::uint32_t, 3> kBarriers{1U << 3, 1U << 5, 1U << 7};
 
 /// Returns true if the kernel wouldn't give a process this number of futex slots by itself. The kernel gives a process
 /// with threads a power of two from 16 up to four slots for each processor (futex_hash_allocate_default(), Linux 6.18).
@@ -68,6 +73,7 @@ AttributesQuery::AttributesQuery(pie::StepList& steps, pie::RemoteData& data)
       breakAt_(data.reserve(sizeof(std::uint64_t))),
       noHugePagesAt_(data.reserve(sizeof(std::uint64_t))),
       membarrierAt_(data.reserve(sizeof(std::uint64_t))),
+      barriersAt_(data.reserve(kBarriers.size() * sizeof(std::uint64_t))),
       denyWritableExecAt_(data.reserve(sizeof(std::uint64_t))),
       mergeMemoryAt_(data.reserve(sizeof(std::uint64_t))),
       futexSlotsAt_(data.reserve(sizeof(std::uint64_t))),
@@ -79,10 +85,15 @@ AttributesQuery::AttributesQuery(pie::StepList& steps, pie::RemoteData& data)
     steps.add(pie::Op::StoreResult, pie::Subject::MemoryLayout, 0, breakAt_).check = pie::ResultCheck::Any;
     steps.call(pie::Subject::AdviseMemory, 0, SYS_prctl, PR_GET_THP_DISABLE, 0, 0, 0, 0);
     steps.add(pie::Op::StoreResult, pie::Subject::AdviseMemory, 0, noHugePagesAt_);
-    // Accepts any result: kernels before 6.3 don't show the commands that a process has registered, and then nothing is
-    // stored.
     steps.call(pie::Subject::Query, 0, SYS_membarrier, kGetRegistrations, 0, 0).check = pie::ResultCheck::Any;
     steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, membarrierAt_).check = pie::ResultCheck::Any;
+    // Kernels before 6.3 don't show which commands a process has registered, so these steps try the commands. A command
+    // without visible registration, MEMBARRIER_CMD_GLOBAL_EXPEDITED, isn't found there.
+    for (std::size_t i = 0; i < kBarriers.size(); ++i) {
+        steps.call(pie::Subject::Query, 0, SYS_membarrier, kBarriers[i], 0, 0).check = pie::ResultCheck::Any;
+        steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, barriersAt_ + i * sizeof(std::uint64_t)).check =
+            pie::ResultCheck::Any;
+    }
     // Accepts any result, because PR_GET_MDWE needs Linux 6.3, and PR_GET_MEMORY_MERGE needs Linux 6.4.
     steps.call(pie::Subject::Query, 0, SYS_prctl, kGetDenyWritableExec, 0, 0, 0, 0).check = pie::ResultCheck::Any;
     steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, denyWritableExecAt_).check = pie::ResultCheck::Any;
@@ -104,7 +115,13 @@ void AttributesQuery::store(pie::RemoteData& answers, std::size_t threads, std::
     mm.has_dumpable = 1;
     mm.dumpable = static_cast<std::int32_t>(answers.local<std::uint64_t>(dumpableAt_));
     mm.mm_brk = answers.local<std::uint64_t>(breakAt_);
-    const auto registered = static_cast<std::int64_t>(answers.local<std::uint64_t>(membarrierAt_));
+    auto registered = answers.local<std::int64_t>(membarrierAt_);
+    if (registered < 0) {
+        registered = 0;
+        for (std::size_t i = 0; i < kBarriers.size(); ++i)
+            if (answers.local<std::int64_t>(barriersAt_ + i * sizeof(std::uint64_t)) == 0)
+                registered |= kBarriers[i] << 1U;
+    }
     if (registered > 0) {
         core.has_membarrier_registration_mask = 1;
         core.membarrier_registration_mask = static_cast<std::uint32_t>(registered);

@@ -27,6 +27,7 @@ private:
     std::uint64_t breakAt_;
     std::uint64_t noHugePagesAt_;
     std::uint64_t membarrierAt_;
+    std::uint64_t barriersAt_;  ///< results of membarrier(2) for each of kBarriers
     std::uint64_t denyWritableExecAt_;
     std::uint64_t mergeMemoryAt_;
     std::uint64_t futexSlotsAt_;
