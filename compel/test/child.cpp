@@ -25,11 +25,11 @@ void Child::Talk::say(const std::string& line) const {
         throw std::runtime_error("the other side is gone");
 }
 
-std::string Child::Talk::hear() const {
+std::string Child::Talk::hear(std::chrono::milliseconds patience) const {
     pollfd ready{fd_, POLLIN, 0};
     int count = 0;
     do {
-        count = ::poll(&ready, 1, 60'000);
+        count = ::poll(&ready, 1, static_cast<int>(patience.count()));
     } while (count < 0 && errno == EINTR);
     if (count <= 0)
         throw std::runtime_error("the other side is silent");

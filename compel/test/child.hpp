@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -20,7 +21,8 @@ public:
     public:
         explicit Talk(int fd) : fd_(fd) {}
         void say(const std::string& line) const;
-        std::string hear() const;
+        /// Returns the next line. Throws an exception if none comes within `patience`, or if the other side has ended.
+        std::string hear(std::chrono::milliseconds patience = std::chrono::minutes(1)) const;
 
     private:
         int fd_;

@@ -590,7 +590,9 @@ TEST_CASE("the first process of a pid namespace is left to itself if others keep
     ::close(home);
     ::close(there);
     CHECK_FALSE(FrozenProcess::freeze(pid).killFirst(std::chrono::milliseconds(20)));
-    CHECK(test::stateOf(pid) == 'S');
+    // Some kernels wait in state I for the other processes (zap_pid_ns_processes()).
+    const char state = test::stateOf(pid);
+    CHECK((state == 'S' || state == 'I'));
     int status = 0;
     CHECK((::waitpid(visitor, &status, 0) == visitor && WIFSIGNALED(status)));
     CHECK((::waitpid(pid, &status, __WALL) == pid && WIFSIGNALED(status)));

@@ -115,15 +115,15 @@ void requireRestOfTime(Blocking blocking) {
 
 }  // namespace
 
-TEST_CASE("an interrupted sleep goes on for the rest of its time") {
+TEST_CASE("an interrupted sleep goes on for the rest of its time", "[rewinds]") {
     requireRestOfTime([] { return excessOf([] { return nanosleep(&kSleepTime, nullptr) == 0; }); });
 }
 
-TEST_CASE("an interrupted poll goes on for the rest of its time") {
+TEST_CASE("an interrupted poll goes on for the rest of its time", "[rewinds]") {
     requireRestOfTime([] { return excessOf([] { return poll(nullptr, 0, kSleep) == 0; }); });
 }
 
-TEST_CASE("an interrupted futex wait with a timeout goes on for the rest of its time") {
+TEST_CASE("an interrupted futex wait with a timeout goes on for the rest of its time", "[rewinds]") {
     requireRestOfTime([] {
         return excessOf([] {
             int word = 0;
@@ -169,7 +169,7 @@ int waitForEvent(int fd, int limit) {
 
 }  // namespace
 
-TEST_CASE("calls that the kernel ends with EINTR when a thread is stopped go on") {
+TEST_CASE("calls that the kernel ends with EINTR when a thread is stopped go on", "[rewinds]") {
     SECTION("epoll_wait") {
         static Event event;
         CHECK(childThatSleeps([] { return waitForEvent(event.ends[0], -1); },

@@ -92,10 +92,12 @@ std::vector<std::byte> Tracee::stateLostInCalls() const {
 }
 
 void Tracee::setExtendedState(std::span<const std::byte> state) {
-    visitRegisterSets(state, [this](std::uint32_t set, std::span<const std::byte> content) {
+    const auto set = [this](std::uint32_t number, std::span<const std::byte> content) {
         iovec window{const_cast<std::byte*>(content.data()), content.size()};
-        request("PTRACE_SETREGSET (extended state)", PTRACE_SETREGSET, set, addressOf(&window));
-    });
+        request("PTRACE_SETREGSET (extended state)", PTRACE_SETREGSET, number, addressOf(&window));
+    };
+    if (!visitRegisterSets(state, set))
+        fail("thread ", tid_, ": an extended state of ", state.size(), " bytes is incomplete");
 }
 
 std::optional<std::uint64_t> Tracee::shadowStackPointer() const {

@@ -189,18 +189,20 @@ inline void addRegisterSet(std::vector<std::byte>& state, std::uint32_t number, 
     state.insert(state.end(), content.begin(), content.end());
 }
 
-/// Calls `visit(number, content)` for each register set of an extended state. Ignores an incomplete set at the end.
+/// Calls `visit(number, content)` for each register set of an extended state. Returns false if the last set is
+/// incomplete.
 template <typename Visit>
-void visitRegisterSets(std::span<const std::byte> state, const Visit& visit) {
+bool visitRegisterSets(std::span<const std::byte> state, const Visit& visit) {
     std::array<std::uint32_t, 2> head{};
     while (state.size() >= sizeof(head)) {
         std::memcpy(head.data(), state.data(), sizeof(head));
         state = state.subspan(sizeof(head));
         if (head[1] > state.size())
-            return;
+            return false;
         visit(head[0], state.first(head[1]));
         state = state.subspan(head[1]);
     }
+    return state.empty();
 }
 
 /// Returns a register set of an extended state; empty if the state lacks it.
