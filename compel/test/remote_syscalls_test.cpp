@@ -220,7 +220,8 @@ TEST_CASE("extended state can be read in full and set") {
 #if defined(__aarch64__)
     // The set of SVE registers is written last, so its z0 counts. It has the header of the set before the registers.
     const auto scalable = registerSetOf(state, ScalableSet);
-    const auto sets = scalable.empty() ? registerSetOf(state, FloatingPointSet) : scalable.subspan(sizeof(ScalableHeader));
+    const auto sets =
+        scalable.empty() ? registerSetOf(state, FloatingPointSet) : scalable.subspan(sizeof(ScalableHeader));
     REQUIRE(!sets.empty());
     const auto vector = static_cast<std::size_t>(sets.data() - state.data());
 #else

@@ -216,7 +216,7 @@ TEST_CASE("calls that the kernel ends with EINTR when a thread is stopped go on"
     }
 }
 
-TEST_CASE("a handled signal that comes while a thread is stopped ends such a call with EINTR") {
+TEST_CASE("a handled signal that comes while a thread is stopped ends such a call with EINTR", "[rewinds]") {
     static Event event;
     CHECK(childThatSleeps([] { return waitForEvent(event.ends[0], -1) == EINTR && handled == 1 ? 5 : 1; },
                           [](pid_t pid) {
