@@ -27,22 +27,24 @@ long barrier(int command) {
 
 }  // namespace
 
-ZDTM("commands of membarrier(2) that a process has registered work, and the others don't") {
+ZDTM("commands of membarrier(2) that a process has registered work, and a process without registrations has none") {
     const long supported = SYS(barrier(MEMBARRIER_CMD_QUERY));
     const auto takes = [&](const Command& command) { return (supported & command.registers) != 0; };
-    // Each child registers one command.
-    std::array<pid_t, kCommands.size()> children{};
-    for (std::size_t own = 0; own < kCommands.size(); ++own)
+    // Each child but the last registers one command. Kernels since 6.3 also show the private command as registered for
+    // a child that has registered another one.
+    std::array<pid_t, kCommands.size() + 1> children{};
+    for (std::size_t own = 0; own < children.size(); ++own)
         children[own] = me.start_child([&](zdtm::Task& task) {
-            if (takes(kCommands[own]))
+            const bool registers = own < kCommands.size() && takes(kCommands[own]);
+            if (registers)
                 SYS(barrier(kCommands[own].registers));
             task.ready();
             task.wait_trigger();
-            for (std::size_t i = 0; i < kCommands.size(); ++i) {
-                const bool works = barrier(kCommands[i].executes) == 0;
-                CHECK(works == (i == own && takes(kCommands[i])), "command %s of the child that registered %s: %d",
-                      kCommands[i].name, kCommands[own].name, works);
-            }
+            if (registers)
+                SYS(barrier(kCommands[own].executes));
+            for (const Command& command : kCommands)
+                CHECK(own < kCommands.size() || barrier(command.executes) != 0, "command %s works without registration",
+                      command.name);
         });
     me.wait_for_check();
     for (const pid_t child : children)
