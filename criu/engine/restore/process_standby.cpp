@@ -18,6 +18,7 @@ bool ProcessStandby::prepare() {
     pie::RemoteData data(area_.data + frames);
     const std::uint64_t continued = data.reserve(sizeof(std::uint32_t));
     std::uint64_t next = area_.data;
+    const std::size_t actor = leaderEnds_ ? 1 : 0;
     bool waits = false;
     for (compel::FrozenThread& thread : threads) {
         const std::uint64_t stackTop = next + room.stack;
@@ -27,9 +28,9 @@ bool ProcessStandby::prepare() {
             return false;
         pie::StepList steps;
         steps.add(pie::Op::EndUnlessSet, pie::Subject::Other, 0, commitWordAt(area_));
-        if (threads_.empty())
+        if (threads_.size() == actor)
             waits = addSteps(steps, data, continued);
-        else if (waits)
+        else if (waits)  // an ending leader waits for nothing, because its index is lower
             steps.add(pie::Op::FutexWait, pie::Subject::Other, 0, continued, 1);
         steps.add(pie::Op::FrameReturn, pie::Subject::Other, 0, standby->frame());
         threads_.push_back({*standby, steps.place(data, 0, 0, false), stackTop});
@@ -40,13 +41,13 @@ bool ProcessStandby::prepare() {
     return true;
 }
 
-/// Adds the steps of the leader. Returns true if the other threads must wait at `continued` until the leader has
-/// executed them.
+/// Adds the steps that one thread executes for the process. Returns true if the other threads must wait at `continued`
+/// until it has executed them.
 bool ProcessStandby::addSteps(pie::StepList& steps, pie::RemoteData& data, std::uint64_t continued) const {
     const std::size_t before = steps.size();
     for (const auto& [fd, file] : files_)
         file->addFinish(fd, steps, data);
-    // Only the leader stops the process; the other threads wait until the process continues.
+    // Only one thread stops the process; the other threads wait until the process continues.
     if (stops_)
         steps.add(pie::Op::StopSelf, pie::Subject::Other, 0);
     if (steps.size() == before)

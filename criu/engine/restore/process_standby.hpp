@@ -26,12 +26,14 @@ namespace criu::engine {
 /// with its own registers.
 class ProcessStandby {
 public:
-    /// Changes nothing. `process` and `area` must outlive the object. `stops`: the leader stops the process after the
-    /// commit, because it was stopped at the dump.
-    ProcessStandby(compel::FrozenProcess& process, const compel::InjectedMemory& area, bool stops) noexcept
-        : process_(process), area_(area), stops_(stops) {}
+    /// Changes nothing. `process` and `area` must outlive the object. `stops`: the process stops itself after the
+    /// commit, because it was stopped at the dump. `leaderEnds`: the main thread ends after the commit, so another
+    /// thread stops the process and finishes files.
+    ProcessStandby(compel::FrozenProcess& process, const compel::InjectedMemory& area, bool stops,
+                   bool leaderEnds) noexcept
+        : process_(process), area_(area), stops_(stops), leaderEnds_(leaderEnds) {}
 
-    /// Lets the leader finish a file before any thread continues. `fd`: descriptor of the process. The file must
+    /// Lets the process finish a file before any thread continues. `fd`: descriptor of the process. The file must
     /// outlive the object. Call it before prepare().
     void addFile(int fd, const files::RestoredFile& file) { files_.emplace_back(fd, &file); }
 
@@ -56,6 +58,7 @@ private:
     compel::FrozenProcess& process_;
     const compel::InjectedMemory& area_;
     bool stops_;
+    bool leaderEnds_;
     std::vector<std::pair<int, const files::RestoredFile*>> files_;
     std::vector<Prepared> threads_;
 };

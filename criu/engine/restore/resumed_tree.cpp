@@ -416,7 +416,8 @@ bool ResumedTree::beginStandby(const RestoreRun& run, bool stopAll) {
     standbys.reserve(processes_.size());
     for (std::size_t i = 0; i < processes_.size(); ++i) {
         standbys.emplace_back(processes_[i], members_[i].area,
-                              stopAll || members_[i].task->state == model::TaskState::Stopped);
+                              stopAll || members_[i].task->state == model::TaskState::Stopped,
+                              members_[i].task->leaderEnded);
         // Seccomp filters of the process may forbid the calls.
         if (!run.content.seccomp.contains(members_[i].task->pid))
             addFiles(run, *members_[i].task->files, standbys.back());
