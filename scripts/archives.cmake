@@ -26,8 +26,9 @@ prefer_archives(linked_netlink PkgConfig::NETLINK nl-3)
 prefer_archives(linked_cap PkgConfig::CAP cap)
 prefer_archives(linked_bsd PkgConfig::BSD bsd md)
 
-# fmt's code from its headers, because Debian has no archive of it; and the compiler's own libraries. All or none of them:
-# an exception of a shared fmt needs the shared libraries of the compiler. Sanitizers need them, too.
+# fmt's code from its headers, because Debian has no archive of it; and the C++ library. Both or none: an
+# exception of a shared fmt needs the shared C++ library. Sanitizers need them, too. libgcc_s stays shared:
+# the C library loads it for frames of its own, and an exception that passes both copies, as in std::call_once, aborts.
 add_library(linked_fmt INTERFACE)
 set(CRIU_STATIC_RUNTIME)
 if(CRIU_ARCHIVES AND NOT CRIU_SANITIZE)
@@ -35,11 +36,11 @@ if(CRIU_ARCHIVES AND NOT CRIU_SANITIZE)
   try_compile(CRIU_HAS_STATIC_RUNTIME ${CMAKE_BINARY_DIR}/static_runtime
     SOURCES ${CMAKE_SOURCE_DIR}/criu/base/fmt/code.cpp ${CMAKE_SOURCE_DIR}/scripts/fmt-sample.cpp
     CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${fmt_headers}"
-    LINK_OPTIONS -static-libstdc++ -static-libgcc
+    LINK_OPTIONS -static-libstdc++
     CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON)
 endif()
 if(CRIU_HAS_STATIC_RUNTIME)
-  set(CRIU_STATIC_RUNTIME -static-libstdc++ -static-libgcc)
+  set(CRIU_STATIC_RUNTIME -static-libstdc++)
   add_library(fmt_code STATIC ${CMAKE_SOURCE_DIR}/criu/base/fmt/code.cpp)
   foreach(property INCLUDE_DIRECTORIES COMPILE_DEFINITIONS COMPILE_OPTIONS)
     set_property(TARGET fmt_code linked_fmt PROPERTY INTERFACE_${property} $<TARGET_PROPERTY:fmt::fmt,INTERFACE_${property}>)
