@@ -2,6 +2,7 @@
 #include "child.hpp"
 
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -13,6 +14,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -104,6 +106,28 @@ std::string statusOf(pid_t tid, const std::string& field) {
         if (line.rfind(field + ":\t", 0) == 0)
             return line.substr(field.size() + 2);
     return "";
+}
+
+void startIdleThreads(int count) {
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 65536);
+    for (int index = 0; index < count; ++index) {
+        pthread_t thread;
+        const auto idle = [](void*) -> void* {
+            for (;;)
+                ::pause();
+        };
+        if (pthread_create(&thread, &attributes, idle, nullptr) != 0)
+            throw std::runtime_error("pthread_create");
+    }
+    pthread_attr_destroy(&attributes);
+}
+
+std::size_t threadsListed(pid_t pid) {
+    const auto path = std::filesystem::path("/proc") / std::to_string(pid) / "task";
+    return static_cast<std::size_t>(
+        std::distance(std::filesystem::directory_iterator(path), std::filesystem::directory_iterator()));
 }
 
 char stateOf(pid_t tid) {

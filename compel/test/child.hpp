@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
@@ -53,6 +54,11 @@ private:
 
 /// Unregisters the calling thread's rseq area, which the C library has registered.
 void leaveRseq();
+
+/// Starts threads that wait for signals. Throws.
+void startIdleThreads(int count);
+/// Returns the number of threads of a process, an ended main thread included.
+std::size_t threadsListed(pid_t pid);
 
 char stateOf(pid_t tid);
 /// Returns the value of a line of /proc/TID/status; "" if the file has no such line.

@@ -29,31 +29,11 @@
 
 using namespace compel;
 using test::Child;
+using test::startIdleThreads;
+using test::threadsListed;
 using namespace std::chrono_literals;
 
 namespace {
-
-std::size_t threadsListed(pid_t pid) {
-    const auto path = std::filesystem::path("/proc") / std::to_string(pid) / "task";
-    return static_cast<std::size_t>(
-        std::distance(std::filesystem::directory_iterator(path), std::filesystem::directory_iterator()));
-}
-
-void startIdleThreads(int count) {
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, 65536);
-    for (int index = 0; index < count; ++index) {
-        pthread_t thread;
-        const auto idle = [](void*) -> void* {
-            for (;;)
-                ::pause();
-        };
-        if (pthread_create(&thread, &attributes, idle, nullptr) != 0)
-            throw std::runtime_error("pthread_create");
-    }
-    pthread_attr_destroy(&attributes);
-}
 
 std::atomic<int> delivered;
 
@@ -384,58 +364,6 @@ TEST_CASE("queued signals can be read and stay queued") {
     process.detach();
     child.say("go on");
     CHECK(child.exitCode() == 5);
-}
-
-TEST_CASE("a process whose main thread has exited is frozen by its other threads") {
-    Child child([](const Child::Talk&) {
-        startIdleThreads(2);
-        ::syscall(SYS_exit, 0);
-        return 0;
-    });
-    child.awaitState('Z');
-    FrozenProcess process = FrozenProcess::freeze(child.pid());
-    CHECK(process.leaderEnded());
-    CHECK(process.pid() == child.pid());
-    CHECK(process.threads().size() == 2);
-    const pid_t acting = process.leader().tid();
-    CHECK(acting != child.pid());
-    CHECK(process.syscallInstruction());
-    {
-        RemoteSyscalls calls(process.leader());
-        CHECK(calls.call(SYS_getpid) == child.pid());
-        calls.restore();
-    }
-    process.stopAsGroup(SIGSTOP);
-    process.detach();
-    CHECK(test::eventually([&] { return test::stateOf(acting) == 'T'; }));
-    ::kill(child.pid(), SIGCONT);
-    CHECK(test::eventually([&] { return test::stateOf(acting) == 'S'; }));
-    FrozenProcess again = FrozenProcess::freeze(child.pid());
-    CHECK(again.threads().size() == 2);
-    again.kill();
-    CHECK(child.exitCode() == 128 + SIGKILL);
-}
-
-TEST_CASE("the main thread of a frozen process ends alone") {
-    Child child([](const Child::Talk&) {
-        startIdleThreads(2);
-        for (;;)
-            ::pause();
-        return 0;
-    });
-    CHECK(test::eventually([&] { return threadsListed(child.pid()) == 3; }));
-    FrozenProcess process = FrozenProcess::freeze(child.pid());
-    CHECK_FALSE(process.leaderEnded());
-    Registers registers = process.leader().registers();
-    registers.setCall(SYS_exit, {3}, process.syscallInstruction()->address);
-    process.leader().setRegisters(registers);
-    process.releaseEndingLeader();
-    CHECK(test::stateOf(child.pid()) == 'Z');
-    CHECK(process.leaderEnded());
-    CHECK(process.leader().tid() != child.pid());
-    process.stopAsGroup(SIGSTOP);
-    process.detach();
-    CHECK(threadsListed(child.pid()) == 3);
 }
 
 TEST_CASE("what can't be frozen is refused with the reason") {

@@ -38,9 +38,9 @@ class TreePids;
 
 namespace criu::files {
 
-/// Descriptor of a dumped process. If processes share a descriptor table, `pid` is the first of these processes.
+/// Descriptor of a dumped process.
 struct SeenFd {
-    HostPid actor;  ///< thread of the process, for kcmp(2)
+    HostPid actor;  ///< OpenFd::actor of the first process that has the descriptor table
     int fd = -1;
     FileId id;
 };

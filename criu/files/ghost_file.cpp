@@ -284,13 +284,12 @@ UniqueFd openUnderName(UniqueFd file, const std::string& path, const LinkAcross&
     kernel::CreatedDirectories parents;
     parents.make(parentDirectory(path));
     kernel::CreatedName name(path);
-    UniqueFd writable;  // directory of the name on another mount
     if (across) {
         struct stat there {};
         const std::string suffix = ::lstat(path.c_str(), &there) == 0 ? fmt::format(".cr.{}.link", ::getpid()) : "";
         name = kernel::CreatedName(path + suffix);
         name.announceLink(file.get());
-        writable = across(suffix);
+        name.removeBy(across(suffix));
         name.noteCreated(file.get());
     } else if (const int code = name.link(file.get()); code != 0) {
         if (code == EEXIST || code == EPERM || code == EXDEV)
@@ -298,8 +297,7 @@ UniqueFd openUnderName(UniqueFd file, const std::string& path, const LinkAcross&
         failWith(code, "link a file to {}", path);
     }
     UniqueFd opened = held(name.open());
-    if (const int code = writable ? name.removeBy(writable.get()) : name.remove();
-        code != 0 && code != ENOENT && code != EEXIST)
+    if (const int code = name.remove(); code != 0 && code != ENOENT && code != EEXIST)
         failWith(code, "remove the name {} of a deleted file", path);
     return opened;
 }

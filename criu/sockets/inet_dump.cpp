@@ -153,15 +153,17 @@ bool hasAuthenticationKeys(int fd) {
 
 /// Warns of bytes in the send queue of a UDP socket: a datagram in the making (MSG_MORE), whose content the kernel
 /// doesn't show, or datagrams that the kernel sends later. Waits for a moment, because a device sends in the
-/// background.
-void warnOfUnsent(const files::OpenFd& file, Log& log) {
-    constexpr int kLooks = 20;
+/// background. `pauses`: number of pauses that are left for all sockets of the dump, because the tree is frozen.
+void warnOfUnsent(const files::OpenFd& file, int& pauses, Log& log) {
     constexpr std::chrono::milliseconds kPause{5};
-    int unsent = 0;
-    for (int look = 0; look < kLooks; ++look) {
+    for (;;) {
+        int unsent = 0;
         sys(::ioctl(file.copy.get(), SIOCOUTQ, &unsent), "ask {} for its send queue", file.describe());
         if (unsent == 0)
             return;
+        if (pauses == 0)
+            break;
+        --pauses;
         std::this_thread::sleep_for(kPause);
     }
     log.loss(Loss::Datagrams, "The send queue of {} is dropped: a datagram in the making (MSG_MORE), or unsent ones",
@@ -329,7 +331,7 @@ void InetDump::addPackets(const files::OpenFd& file, const InetType& type, InetS
         throw error;
     }
     if (udp)
-        warnOfUnsent(file, dump.log());
+        warnOfUnsent(file, pauses_, dump.log());
     memberships_.read(file.network, fd, type.family, out, dump.arena());
     out.state = static_cast<std::uint32_t>(out.dst_port != 0 ? TcpState::Established : TcpState::Close);
     const kernel::InetSocketInfo* const info = find(file, type, out.ino);

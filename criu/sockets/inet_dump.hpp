@@ -62,6 +62,7 @@ private:
     void dumpConnection(Connection& connection, std::optional<TcpRepair>& repair, const ImageDir& images) const;
 
     NetworkLock& lock_;
+    int pauses_ = 20;  ///< pauses of 5 ms that add() may still make until UDP sockets have sent their datagrams
     InetOptionsDump options_;
     MembershipsDump memberships_;
     std::mutex mutex_;  ///< guards `listed_` and `known_`

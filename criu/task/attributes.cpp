@@ -12,6 +12,7 @@
 #include <bit>
 #include <cerrno>
 #include <charconv>
+#include <span>
 
 #include "criu/base/error.hpp"
 #include "criu/image/record.hpp"
@@ -41,6 +42,12 @@ constexpr int kGetRegistrations = 1 << 9;  // MEMBARRIER_CMD_GET_REGISTRATIONS (
 /// Commands of membarrier(2) that fail with EPERM in a process that hasn't registered for them. The command that
 /// registers is the next bit (linux/membarrier.h).
 constexpr std::array<std::uint32_t, 3> kBarriers{1U << 3, 1U << 5, 1U << 7};
+
+/// Returns the commands of kBarriers that criu must try, because the kernel doesn't show registrations.
+std::span<const std::uint32_t> triedBarriers() noexcept {
+    static const bool shown = ::syscall(SYS_membarrier, kGetRegistrations, 0, 0) >= 0;
+    return shown ? std::span<const std::uint32_t>() : kBarriers;
+}
 
 /// Returns true if the kernel wouldn't give a process this number of futex slots by itself. The kernel gives a process
 /// with threads a power of two from 16 up to four slots for each processor (futex_hash_allocate_default(), Linux 6.18).
@@ -89,7 +96,7 @@ AttributesQuery::AttributesQuery(pie::StepList& steps, pie::RemoteData& data)
     steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, membarrierAt_).check = pie::ResultCheck::Any;
     // Kernels before 6.3 don't show which commands a process has registered, so these steps try the commands. A command
     // without visible registration, MEMBARRIER_CMD_GLOBAL_EXPEDITED, isn't found there.
-    for (std::size_t i = 0; i < kBarriers.size(); ++i) {
+    for (std::size_t i = 0; i < triedBarriers().size(); ++i) {
         steps.call(pie::Subject::Query, 0, SYS_membarrier, kBarriers[i], 0, 0).check = pie::ResultCheck::Any;
         steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, barriersAt_ + i * sizeof(std::uint64_t)).check =
             pie::ResultCheck::Any;
@@ -118,7 +125,7 @@ void AttributesQuery::store(pie::RemoteData& answers, std::size_t threads, std::
     auto registered = answers.local<std::int64_t>(membarrierAt_);
     if (registered < 0) {
         registered = 0;
-        for (std::size_t i = 0; i < kBarriers.size(); ++i)
+        for (std::size_t i = 0; i < triedBarriers().size(); ++i)
             if (answers.local<std::int64_t>(barriersAt_ + i * sizeof(std::uint64_t)) == 0)
                 registered |= kBarriers[i] << 1U;
     }

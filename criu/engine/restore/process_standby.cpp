@@ -30,7 +30,7 @@ bool ProcessStandby::prepare() {
         steps.add(pie::Op::EndUnlessSet, pie::Subject::Other, 0, commitWordAt(area_));
         if (threads_.size() == actor)
             waits = addSteps(steps, data, continued);
-        else if (waits)  // an ending leader waits for nothing, because its index is lower
+        else if (waits)  // still false for a leader that ends
             steps.add(pie::Op::FutexWait, pie::Subject::Other, 0, continued, 1);
         steps.add(pie::Op::FrameReturn, pie::Subject::Other, 0, standby->frame());
         threads_.push_back({*standby, steps.place(data, 0, 0, false), stackTop});

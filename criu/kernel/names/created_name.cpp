@@ -63,6 +63,7 @@ CreatedName CreatedName::beside(const std::string& name) const {
 
 CreatedName::CreatedName(CreatedName&& other) noexcept
     : directory_(std::move(other.directory_)),
+      removal_(std::move(other.removal_)),
       name_(std::move(other.name_)),
       folder_(std::move(other.folder_)),
       inode_(other.inode_),
@@ -72,6 +73,7 @@ CreatedName& CreatedName::operator=(CreatedName&& other) noexcept {
     if (this != &other) {
         remove();
         directory_ = std::move(other.directory_);
+        removal_ = std::move(other.removal_);
         name_ = std::move(other.name_);
         folder_ = std::move(other.folder_);
         inode_ = other.inode_;
@@ -243,13 +245,9 @@ UniqueFd CreatedName::open() const {
 }
 
 int CreatedName::remove() noexcept {
-    return removeBy(directory());
-}
-
-int CreatedName::removeBy(int directory) noexcept {
     if (!created_)
         return 0;
-    const int code = removeIfSame(directory, name(), inode_);
+    const int code = removeIfSame(removal_ ? removal_.get() : directory(), name(), inode_);
     created_ = code != 0 && code != ENOENT && code != EEXIST;
     if (!created_)
         recordEnd();

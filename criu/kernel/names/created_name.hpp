@@ -63,6 +63,9 @@ public:
     void noteCreated() noexcept;
     /// Records that the caller made this name a hard link to the open file `file`.
     void noteCreated(int file) noexcept;
+    /// Makes the object remove the file by another descriptor of the same directory, for instance one of a mount that
+    /// allows writes.
+    void removeBy(UniqueFd directory) noexcept { removal_ = std::move(directory); }
     /// Renames the file to `to`. Afterwards the object `to` removes it. Returns 0 or the errno: EEXIST if the name `to`
     /// exists.
     int moveTo(CreatedName& to) noexcept;
@@ -71,8 +74,6 @@ public:
     [[nodiscard]] UniqueFd open() const;
     /// Removes the file. Returns the result of removeIfSame(), or 0 if no file was created.
     int remove() noexcept;
-    /// Does the same by another descriptor of the directory, for instance of a mount that allows writes.
-    int removeBy(int directory) noexcept;
     /// Keeps the file: the destructor doesn't remove it.
     void release() noexcept;
 
@@ -86,6 +87,7 @@ private:
     void recordEnd() const noexcept;
 
     UniqueFd directory_;
+    UniqueFd removal_;  ///< directory by which remove() works, if it isn't directory_
     std::string name_;
     std::optional<FolderRecord> folder_;  ///< set if criu records this name
     Inode inode_;

@@ -137,8 +137,7 @@ HostPid GivenUserns::createInside(const std::function<HostPid()>& create) const 
     if (!answers)
         fail(
             "--join-ns user: the process that enters the user namespace doesn't end; a process in this namespace may "
-            "have "
-            "stopped it");
+            "have stopped it");
     if (report->created == 0)
         failWith(report->code, "--join-ns user: {}",
                  report->text[0] != '\0' ? report->text : "the process that entered the user namespace was killed");

@@ -8,12 +8,7 @@
 #include "zdtm.hpp"
 
 ZDTM("a dump refuses a corked UDP socket, whose datagram the program then completes") {
-    const int receiver = SYS(socket(AF_INET, SOCK_DGRAM, 0));
-    const zdtm::Inet where = zdtm::Inet::loopback(AF_INET);
-    SYS(bind(receiver, where.get(), where.length));
-    const zdtm::Inet there = zdtm::Inet::of(receiver);
-    const int sender = SYS(socket(AF_INET, SOCK_DGRAM, 0));
-    SYS(connect(sender, there.get(), there.length));
+    const auto [sender, receiver] = zdtm::udp_pair();
     zdtm::set_option(sender, IPPROTO_UDP, UDP_CORK, 1);
     SYS(send(sender, "one", 3, 0));
     me.wait_for_check();

@@ -147,6 +147,17 @@ Connection tcp_connection(int family) {
     return made;
 }
 
+Connection udp_pair() {
+    Connection made;
+    made.server = SYS(socket(AF_INET, SOCK_DGRAM, 0));
+    const Inet any = Inet::loopback(AF_INET);
+    SYS(bind(made.server, any.get(), any.length));
+    const Inet there = Inet::of(made.server);
+    made.client = SYS(socket(AF_INET, SOCK_DGRAM, 0));
+    SYS(connect(made.client, there.get(), there.length));
+    return made;
+}
+
 void check_flows(int from, int to, const char* what) {
     CHECK(send(from, "!", 1, MSG_NOSIGNAL) == 1, "%s: send: %s", what, strerror(errno));
     pollfd wait{to, POLLIN, 0};

@@ -57,6 +57,9 @@ struct Connection {
 // Makes a TCP connection within this host, and returns both ends.
 Connection tcp_connection(int family);
 
+// Makes two UDP sockets of IPv4 on this host: the client sends to the server.
+Connection udp_pair();
+
 // Requires a byte to arrive at the other end within kPatience.
 void check_flows(int from, int to, const char* what);
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: may-differ tmpfs-dev: \./folder/: mode 040700
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>

@@ -7,12 +7,7 @@
 #include "zdtm.hpp"
 
 ZDTM("with --no-loss, a dump refuses a UDP socket with a datagram in the making (MSG_MORE)") {
-    const int receiver = SYS(socket(AF_INET, SOCK_DGRAM, 0));
-    const zdtm::Inet where = zdtm::Inet::loopback(AF_INET);
-    SYS(bind(receiver, where.get(), where.length));
-    const zdtm::Inet there = zdtm::Inet::of(receiver);
-    const int sender = SYS(socket(AF_INET, SOCK_DGRAM, 0));
-    SYS(connect(sender, there.get(), there.length));
+    const auto [sender, receiver] = zdtm::udp_pair();
     SYS(send(sender, "one", 3, MSG_MORE));
     me.wait_for_check();
     SYS(send(sender, "two", 3, 0));

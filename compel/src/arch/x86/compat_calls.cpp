@@ -135,6 +135,12 @@ void fillCompat(CompatContext& to, const user_regs_struct& from) noexcept {
     to.ss = lowWord(from.ss);
 }
 
+/// Returns the offset of the XSAVE form from a frame: the next aligned address that leaves room for the FSAVE form.
+std::size_t compatStateOffset(RemoteAddress frame) noexcept {
+    const RemoteAddress lowest = frame + sizeof(CompatFrame) + sizeof(LegacyState);
+    return ((lowest + compatStateAlignment - 1) & ~RemoteAddress{compatStateAlignment - 1}) - frame;
+}
+
 /// Returns the offset of `wanted` in `content`, or nothing.
 template <std::size_t size>
 std::optional<std::size_t> find(const std::vector<std::byte>& content, const std::array<std::byte, size>& wanted) {
@@ -173,12 +179,6 @@ std::optional<CompatCalls> CompatCalls::of(const Tracee& thread, const Registers
 
 bool CompatCalls::knows(std::int64_t number) noexcept {
     return findCall(number) != nullptr;
-}
-
-/// The XSAVE form follows the frame, at the next aligned address that leaves room for the FSAVE form.
-static std::size_t compatStateOffset(RemoteAddress frame) noexcept {
-    const RemoteAddress lowest = frame + sizeof(CompatFrame) + sizeof(LegacyState);
-    return ((lowest + compatStateAlignment - 1) & ~RemoteAddress{compatStateAlignment - 1}) - frame;
 }
 
 RemoteAddress CompatCalls::placeBelow(RemoteAddress end) const noexcept {
