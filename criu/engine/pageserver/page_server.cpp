@@ -21,6 +21,7 @@
 #include "criu/image/image_dir.hpp"
 #include "criu/image/written_sums.hpp"
 #include "criu/memory/pages/content_streams.hpp"
+#include "criu/memory/pages/page_extensions.hpp"
 #include "criu/memory/pages/page_file_sinks.hpp"
 #include "criu/memory/pages/page_server_protocol.hpp"
 #include "criu/model/options.hpp"

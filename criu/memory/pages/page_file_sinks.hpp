@@ -26,16 +26,6 @@ namespace criu::memory {
 
 class Codec;
 
-/// Extension name in the inventory for content that is spread over several pages files (PageStripes).
-inline constexpr const char* kStripedPages = "striped-pages";
-/// Extension name in the inventory for contents of tmpfs files that pages images contain (MemoryObject::Kind::Files).
-inline constexpr const char* kFilesPages = "tmpfs-files";
-/// Extension name in the inventory for contents of device buffers in pages images (MemoryObject::Kind::Device).
-inline constexpr const char* kDevicePages = "device-pages";
-
-/// Extension name in the inventory for compressed content.
-inline constexpr const char* kCompressedPages = "compressed-pages";
-
 /// Options for the compression of content.
 struct Compression {
     /// Loads the shared library of the codec; for None, the result has no codec. `level`: see Codec::load(). `block`:

@@ -14,6 +14,7 @@
 #include "criu/memory/pages/checked_pages.hpp"
 #include "criu/memory/pages/compressed_pages.hpp"
 #include "criu/memory/pages/page_dedup.hpp"
+#include "criu/memory/pages/page_extensions.hpp"
 #include "criu/memory/pages/page_file_sinks.hpp"
 #include "criu/memory/pages/pages_store.hpp"
 #include "criu/memory/pages/read_targets.hpp"

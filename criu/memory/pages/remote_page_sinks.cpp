@@ -7,6 +7,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/sequenced_execution.hpp"
 #include "criu/memory/pages/content_streams.hpp"
+#include "criu/memory/pages/page_extensions.hpp"
 #include "criu/memory/pages/page_file_sinks.hpp"
 
 namespace criu::memory {

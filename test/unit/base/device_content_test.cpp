@@ -14,6 +14,7 @@
 #include "criu/base/thread_pool.hpp"
 #include "criu/base/whole_io.hpp"
 #include "criu/device/content_channel.hpp"
+#include "criu/memory/pages/page_extensions.hpp"
 #include "criu/memory/pages/page_file_sinks.hpp"
 #include "criu/memory/pages/page_files.hpp"
 #include "criu/memory/pages/read_watch.hpp"

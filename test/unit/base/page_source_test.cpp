@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "criu/base/mapping.hpp"
+#include "criu/memory/pages/page_extensions.hpp"
 #include "criu/memory/pages/page_file_sinks.hpp"
 #include "criu/memory/pages/page_files.hpp"
 #include "criu/memory/pages/page_reader.hpp"

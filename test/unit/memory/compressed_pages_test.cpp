@@ -14,6 +14,7 @@
 
 #include "criu/base/mapping.hpp"
 #include "criu/memory/pages/codec.hpp"
+#include "criu/memory/pages/page_extensions.hpp"
 #include "criu/memory/pages/page_file_sinks.hpp"
 #include "criu/model/page_codec.hpp"
 #include "image_fixture.hpp"
