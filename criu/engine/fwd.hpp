@@ -18,6 +18,7 @@ class Arena;
 class ImageDir;
 class ImageOutlet;
 class Log;
+class RecordPool;
 class StopRequest;
 class StreamerSupply;
 struct WaitLimit;

@@ -31,13 +31,16 @@ public:
     ImageReader(UniqueFd fd, ImageKind kind, std::string name, ImageVersion version = ImageVersion::V1_1,
                 Log* losses = nullptr);
 
+    /// Stores the records that the reader decodes from now on in `pool`, which must outlive them.
+    void storeIn(RecordPool& pool) noexcept { pool_ = &pool; }
+
     /// Reads the next record. Returns nullopt at the end of the file.
     template <Message T>
     std::optional<Record<T>> next() {
         AnyRecord record = nextOf(*MessageTraits<T>::descriptor);
         if (!record)
             return std::nullopt;
-        return Record<T>(reinterpret_cast<T*>(record.release()));
+        return Record<T>(std::move(record));
     }
 
     /// Reads the next record with a message type that is known only at run time (imageInfo().record). Returns null at
@@ -111,6 +114,7 @@ private:
     std::uint64_t bufferOffset_ = 0;  // file offset of buffer_[0]
     std::uint64_t record_ = 0;        // number of records that were read
     Log* losses_ = nullptr;
+    RecordPool* pool_ = nullptr;
     std::set<UnknownField> unknown_;  // unknown fields that were found in earlier records
 };
 

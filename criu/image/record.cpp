@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "criu/base/error.hpp"
+#include "criu/image/record_pool.hpp"
 
 namespace criu {
 namespace {
@@ -112,10 +113,11 @@ private:
 }  // namespace
 
 AnyRecord decodeMessage(const ProtobufCMessageDescriptor& descriptor, std::span<const std::byte> bytes,
-                        std::set<UnknownField>* unknown) {
+                        std::set<UnknownField>* unknown, RecordPool* pool) {
     StructureCheck(unknown).check(descriptor, bytes, 0);
-    AnyRecord message(::protobuf_c_message_unpack(&descriptor, nullptr, bytes.size(),
-                                                  reinterpret_cast<const std::uint8_t*>(bytes.data())));
+    AnyRecord message(::protobuf_c_message_unpack(&descriptor, pool == nullptr ? nullptr : pool->allocator(),
+                                                  bytes.size(), reinterpret_cast<const std::uint8_t*>(bytes.data())),
+                      MessageDeleter{pool != nullptr});
     if (!message)
         fail("{} bytes are not a valid {}", bytes.size(), descriptor.name);
     return message;

@@ -14,14 +14,20 @@
 
 namespace criu {
 
+class RecordPool;
+
 /// Maximum bytes of a record, and maximum depth of nested messages. Without these limits, damaged or hostile images
 /// could exhaust memory or the stack.
 inline constexpr std::size_t kMaxRecordSize = std::size_t{256} << 20;
 inline constexpr unsigned kMaxRecordNesting = 100;
 
+/// Frees a decoded message. Doesn't touch a message in a pool, because a sealed pool is read-only, and frees its memory
+/// itself.
 struct MessageDeleter {
+    bool inPool = false;
     void operator()(void* message) const noexcept {
-        ::protobuf_c_message_free_unpacked(static_cast<ProtobufCMessage*>(message), nullptr);
+        if (!inPool)
+            ::protobuf_c_message_free_unpacked(static_cast<ProtobufCMessage*>(message), nullptr);
     }
 };
 
@@ -32,8 +38,12 @@ using AnyRecord = std::unique_ptr<ProtobufCMessage, MessageDeleter>;
 template <Message T>
 class Record {
 public:
-    /// Becomes the owner of a message that protobuf-c decoded.
+    /// Becomes the owner of a message that protobuf-c decoded by the default allocator.
     explicit Record(T* decoded) noexcept : message_(decoded) {}
+    /// Becomes the owner of `decoded`, which must be a message of type T.
+    explicit Record(AnyRecord decoded) noexcept : message_(reinterpret_cast<T*>(decoded.get()), decoded.get_deleter()) {
+        (void)decoded.release();
+    }
 
     [[nodiscard]] const T& operator*() const noexcept { return *message_; }
     [[nodiscard]] T& operator*() noexcept { return *message_; }
@@ -55,14 +65,14 @@ struct UnknownField {
 
 /// Decodes one message; never returns null. Throws Error if the bytes are invalid, if messages are nested deeper than
 /// kMaxRecordNesting, or if a string contains a zero byte. `unknown`: gets the unknown fields of the message and of
-/// nested messages; may be null.
+/// nested messages; may be null. `pool`: gets the message, and must outlive it; may be null.
 AnyRecord decodeMessage(const ProtobufCMessageDescriptor& descriptor, std::span<const std::byte> bytes,
-                        std::set<UnknownField>* unknown = nullptr);
+                        std::set<UnknownField>* unknown = nullptr, RecordPool* pool = nullptr);
 
 /// Decodes a message of type T that isn't a record of an image, for instance an RPC message or a message in GPU images.
 template <Message T>
 Record<T> decode(std::span<const std::byte> bytes) {
-    return Record<T>(reinterpret_cast<T*>(decodeMessage(*MessageTraits<T>::descriptor, bytes).release()));
+    return Record<T>(decodeMessage(*MessageTraits<T>::descriptor, bytes));
 }
 
 /// Returns the encoded size of a message in bytes. Throws Error if a required field is unset.

@@ -128,12 +128,19 @@ pid_t createWithPid(const std::vector<pid_t>& numbers, std::uint64_t flags, Log&
     const auto begin = Clock::now();
     bool warned = false;
     for (;;) {
+        const auto waited = Clock::now() - begin;
+        const bool moments = waited < kMoments;
+        // Waits for a dumped process that is ending. clone3(2) detects a taken pid only after it has copied the whole
+        // process, so repeated clones would take time from the processes that end.
+        if (moments && ::kill(wanted, 0) == 0)
+            if (const auto holder = holderOf(wanted, numbers.size() > 1); holder && isEnding(*holder)) {
+                std::this_thread::sleep_for(kPause);
+                continue;
+            }
         const pid_t pid = clonePid(numbers, flags);
         if (pid >= 0)
             return pid;
         const int code = errno;
-        const auto waited = Clock::now() - begin;
-        const bool moments = waited < kMoments;
         if (code == EAGAIN &&
             moments) {  // criu's threads that read memory count for the limit of processes, and end soon
             std::this_thread::sleep_for(kPause);

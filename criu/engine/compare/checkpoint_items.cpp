@@ -254,7 +254,7 @@ void CheckpointItems::readImage(ImageKind kind, std::uint64_t number) {
     }
     ImageReader reader = images_.openRequired(kind, number);
     while (AnyRecord record = reader.nextOf(*info.record)) {
-        std::shared_ptr<const ProtobufCMessage> message(record.release(), MessageDeleter());
+        std::shared_ptr<const ProtobufCMessage> message(std::move(record));
         std::vector<std::byte> payload = readPayload(reader, kind, *message);
         if (kind == ImageKind::Seccomp) {
             const auto& all = viewAs<SeccompEntry>(*message);

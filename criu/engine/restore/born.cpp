@@ -15,6 +15,8 @@
 #include "criu/engine/restore/planned.hpp"
 #include "criu/engine/restore/prepared.hpp"
 #include "criu/engine/restore/task/restore_task.hpp"
+#include "criu/engine/restorer_room.hpp"
+#include "criu/image/record_pool.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/kernel/proc/stat.hpp"
 #include "criu/memory/mappings/own_mappings.hpp"
@@ -35,9 +37,10 @@ FirstProcesses makeRoot(PreparedRestore& prepared) {
     PlannedRestore& planned = prepared.planned;
     planned.log().stage("processes");
     planned.devices.watch(prepared.control.watchReading(planned.log(), "load device memory"));
-    constexpr std::size_t kMany = 64;  // with fewer processes, makeHeapHuge() takes more time than it saves in fork()
-    if (planned.tree().tasks.size() >= kMany)
-        memory::makeHeapHuge();
+    planned.content.records->seal();
+    // Reads the layout of the processor's state by CPUID once for all children. A virtual machine traps this
+    // instruction.
+    (void)StandbyRoom();
     std::function<HostPid()> create = [&] { return createRoot(prepared.run, planned.options().restoreSibling); };
     for (const auto& kind : planned.namespaces)
         create = [&kind, inner = std::move(create)] { return kind->createFirstProcess(inner); };

@@ -12,9 +12,10 @@
 #include "criu/engine/dump/tasks/nested_pids.hpp"
 #include "criu/image/encryption.hpp"
 #include "criu/image/image_dir.hpp"
+#include "criu/image/record_pool.hpp"
 #include "criu/image/text_rules.hpp"
 #include "criu/memory/mappings/vma_overlap_check.hpp"
-#include "criu/memory/pages/page_file_sinks.hpp"
+#include "criu/memory/pages/page_extensions.hpp"
 #include "criu/memory/pages/page_source.hpp"
 #include "criu/model/options.hpp"
 #include "criu/namespaces/ipc/posix_queues.hpp"
@@ -135,6 +136,14 @@ void readTree(const ImageDir& images, ProcessTree& tree) {
         fail("{} holds no process", reader.name());
 }
 
+/// Reads the only record of an image, and stores it in `records`.
+template <Message T>
+Record<T> readInto(RecordPool& records, const ImageDir& images, ImageKind kind, std::uint64_t id) {
+    ImageReader reader = images.openRequired(kind, id);
+    reader.storeIn(records);
+    return reader.only<T>();
+}
+
 /// Throws Error if the image of a thread has no credentials, because the restored thread would have criu's credentials.
 void requireThreadPart(const model::Thread& thread) {
     const ThreadCoreEntry* const own = (*thread.core)->thread_core;
@@ -144,10 +153,10 @@ void requireThreadPart(const model::Thread& thread) {
         fail("the core image of thread {} has no credentials", thread.tid);
 }
 
-void readCores(const ImageDir& images, Task& task) {
-    const auto readOne = [&images](model::Thread& thread) {
+void readCores(const ImageDir& images, RecordPool& records, Task& task) {
+    const auto readOne = [&](model::Thread& thread) {
         thread.core =
-            images.openRequired(ImageKind::Core, static_cast<std::uint64_t>(thread.tid.value)).only<CoreEntry>();
+            readInto<CoreEntry>(records, images, ImageKind::Core, static_cast<std::uint64_t>(thread.tid.value));
     };
     if (task.threads.size() < kManyThreads) {
         for (model::Thread& thread : task.threads)
@@ -199,14 +208,15 @@ std::shared_ptr<FdTable> readFdTable(const ImageDir& images, std::uint32_t id) {
 }
 
 void readTask(const ImageDir& images, const memory::PageSources& pages, RestoreImages& out, Task& task) {
-    readCores(images, task);
+    RecordPool& records = *out.records;
+    readCores(images, records, task);
     if (!task.alive())
         return;
     const auto pid = static_cast<std::uint64_t>(task.pid.value);
-    task.ids = images.openRequired(ImageKind::Ids, pid).only<TaskKobjIdsEntry>();
-    task.mm = images.openRequired(ImageKind::Mm, pid).only<MmEntry>();
+    task.ids = readInto<TaskKobjIdsEntry>(records, images, ImageKind::Ids, pid);
+    task.mm = readInto<MmEntry>(records, images, ImageKind::Mm, pid);
     memory::requireNoVmaOverlap(**task.mm);
-    task.fs = images.openRequired(ImageKind::Fs, pid).only<FsEntry>();
+    task.fs = readInto<FsEntry>(records, images, ImageKind::Fs, pid);
     for (const model::Thread& thread : task.threads) {
         const ErrorContext context([&] { return fmt::format("thread {}", thread.tid); });
         task::requireOwnRseq(*(*thread.core)->thread_core, **task.mm);
@@ -244,6 +254,7 @@ void readFiles(const ImageDir& images, RestoreImages& out) {
     auto reader = images.openRead(ImageKind::Files);
     if (!reader)
         fail("the images have no {} (images of CRIU before 3.0 can't be restored)", imageName(ImageKind::Files));
+    reader->storeIn(*out.records);
     while (auto entry = reader->next<FileEntry>()) {
         const FileId id{(*entry)->id};
         if (joinTun(out, id, *entry))
@@ -290,7 +301,7 @@ bool makesIpcNamespace(const RestoreImages& content, const model::Options& optio
     return !joined && ids && namespaces::ownNumberOf(outside, ids->get(), kernel::NamespaceKind::Ipc) != 0;
 }
 
-RestoreImages::RestoreImages() = default;
+RestoreImages::RestoreImages() : records(std::make_unique<RecordPool>()) {}
 RestoreImages::~RestoreImages() = default;
 
 std::uint32_t RestoreImages::lsmType() const {

@@ -27,6 +27,7 @@ struct RestoreImages {
     /// Returns the field `lsmtype` of the inventory: the security module of the threads' labels.
     [[nodiscard]] std::uint32_t lsmType() const;
 
+    std::unique_ptr<RecordPool> records;  ///< memory of the records below; never null
     std::optional<Record<InventoryEntry>> inventory;
     model::ProcessTree tree;
     std::unordered_map<TreePid, std::unique_ptr<const memory::PageSource>>
