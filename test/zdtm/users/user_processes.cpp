@@ -24,11 +24,11 @@ ZDTM("processes of several users of a user namespace: memory, signals, limits, n
         zdtm::write_file("/proc/self/oom_score_adj", "500");
         become(10);
         zdtm::fill(memory.first(zdtm::page_size()), 2);
-        SYS(setpriority(PRIO_PROCESS, 0, 5));
+        SYS(setpriority(PRIO_PROCESS, 0, 15));
         const rlimit files{100, 200};
         SYS(setrlimit(RLIMIT_NOFILE, &files));
         task.wait_for_check();
-        CHECK(getpriority(PRIO_PROCESS, 0) == 5, "nice value %d", getpriority(PRIO_PROCESS, 0));
+        CHECK(getpriority(PRIO_PROCESS, 0) == 15, "nice value %d", getpriority(PRIO_PROCESS, 0));
         rlimit now{};
         SYS(getrlimit(RLIMIT_NOFILE, &now));
         CHECK(now.rlim_cur == 100 && now.rlim_max == 200, "limits %lu %lu", now.rlim_cur, now.rlim_max);
