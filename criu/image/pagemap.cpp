@@ -68,9 +68,14 @@ void addContent(std::uint64_t& size, const PagemapRange& range) {
     size += range.bytes();
 }
 
+/// Value of PagemapHead.pages_id if all pages files of striped content are in more_pages_ids. No pages file has this
+/// id. So CRIU 4.2, which doesn't know more_pages_ids, finds no content in a parent image instead of only a part of it.
+constexpr std::uint32_t kNoPagesId = 0;
+
 PageStripes stripesOf(const PagemapHead& head) {
     PageStripes stripes;
-    stripes.files.push_back(head.pages_id);
+    if (head.pages_id != kNoPagesId || head.n_more_pages_ids == 0)
+        stripes.files.push_back(head.pages_id);
     if (head.n_more_pages_ids == 0)
         return stripes;
     if (head.has_codec != 0 && head.codec != 0)
@@ -238,11 +243,12 @@ std::vector<UniqueFd> Pagemap::openPages(const ImageDir& dir, int flags) const {
 PagemapWriter::PagemapWriter(ImageWriter file, const PageStripes& stripes, std::uint32_t codec, bool summed)
     : file_(std::move(file)), summed_(summed) {
     PagemapHead head = PAGEMAP_HEAD__INIT;
-    std::vector<std::uint32_t> more(stripes.files.begin() + 1, stripes.files.end());
-    head.pages_id = stripes.files.front();
-    if (!more.empty()) {
-        head.n_more_pages_ids = more.size();
-        head.more_pages_ids = more.data();
+    std::vector<std::uint32_t> files = stripes.files;
+    head.pages_id = files.front();
+    if (files.size() > 1) {
+        head.pages_id = kNoPagesId;
+        head.n_more_pages_ids = files.size();
+        head.more_pages_ids = files.data();
         head.has_stripe_pages = 1;
         head.stripe_pages = static_cast<std::uint32_t>(stripes.piece / kImagePageSize);
     }

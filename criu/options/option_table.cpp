@@ -405,7 +405,7 @@ constexpr OptionRow kTable[] = {
     {Memory, "auto-dedup", 0, None, "", HasNo, Deduping, Built,
      "free pages of images when a newer dump replaces them, or a restore has read them", flag<&O::autoDedup>,
      "auto_dedup"},
-    {Memory, "pages-files", 0, Required, "N", NoNo, OnDump, Built,
+    {Memory, "pages-files", 0, Required, "N", NoNo, Dumps, Built,
      "write the memory of each process to N files by several cores; CRIU 4.2 reads only 1 (default: automatic, 1 below "
      "256M)",
      number<&O::pagesFiles, 1, kMostPagesFiles, unsigned>},
@@ -434,7 +434,7 @@ constexpr OptionRow kTable[] = {
     {Memory, "sync", 0, None, "", HasNo, Dumps, Built,
      "write images to the disk before the dump succeeds (default: before a dump ends the processes)", flag<&O::sync>,
      open("sync")},
-    {Memory, "compat", 0, Required, "VERSION", NoNo, OnDump, Built,
+    {Memory, "compat", 0, Required, "VERSION", NoNo, Dumps, Built,
      "write only images that CRIU of this version can read: 4.2", compat},
     {Memory, "lazy-pages", 0, None, "", NoNo, Lazy, Built, "transfer memory on demand after the restore",
      flag<&O::lazyPages>, "lazy_pages"},

@@ -130,9 +130,19 @@ def dedup(subject, _task):
 
 
 def striped(subject, _task):
-    """Stores memory in several pages files."""
+    """Stores memory in several pages files: of a dump, and of a chain of dumps."""
     subject.dump(subject.ours, "images", ["--pages-files", "3"])
     subject.restore(subject.ours, "images")
+    previous = []
+    for turn in (1, 2):
+        run = subject.ours.run("pre-dump", subject.images(f"pre-{turn}"), "pre-dump.log",
+                               ["-t", str(subject.root), "--checksum", "--pages-files", "3", *previous])
+        subject.require_success(run)
+        previous = ["--prev-images-dir", f"../pre-{turn}"]
+        subject.init.pause(0.05)
+    subject.dump(subject.ours, "chain", ["--track-mem", "--checksum", "--pages-files", "2", *previous])
+    require_verified(subject, "pre-1", "pre-2", "chain")
+    subject.restore(subject.ours, "chain")
     subject.check()
 
 

@@ -32,14 +32,17 @@ namespace {
 
 constexpr std::uint32_t kFirstPagesFile = 1;
 
-/// Returns how the dump distributes pages over several pages files. Chooses one pages file for images that may become
-/// parent images: a criu without striping can read one file, but would notice striped parent images too late.
+/// Returns how the dump distributes pages over several pages files. Images that may become parent images have only
+/// pages of memory, because a later dump compares nothing else with them.
 memory::Striping stripingFor(FrozenPhase::Purpose purpose, const model::Options& options) {
-    if (options.compat || purpose == FrozenPhase::Purpose::PreDump || options.trackMemory)
+    if (options.compat)
         return {};
-    if (options.stream || options.streamTo)
-        return memory::Striping::asWished(1);  // a stream transfers one pages file
-    return options.pagesFiles ? memory::Striping::asWished(*options.pagesFiles) : memory::Striping::usual();
+    const bool streamed = options.stream || options.streamTo;  // a stream transfers one pages file
+    memory::Striping striping = streamed             ? memory::Striping::asWished(1)
+                                : options.pagesFiles ? memory::Striping::asWished(*options.pagesFiles)
+                                                     : memory::Striping::usual();
+    striping.extended = purpose != FrozenPhase::Purpose::PreDump && !options.trackMemory;
+    return striping;
 }
 
 std::unique_ptr<memory::PageSinks> openPages(FrozenPhase::Purpose purpose, const Run& run,

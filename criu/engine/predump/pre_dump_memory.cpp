@@ -130,7 +130,7 @@ void PreDumpMemory::findPages(FrozenTask& task, const memory::DumpedMemory& mapp
 void PreDumpMemory::copy(const Item& item, memory::PageSinks& sinks, memory::Drainer& drainer) {
     const ErrorContext context([&] { return fmt::format("process {}", item.pid); });
     DumpStatistics& statistics = frozen_.statistics();
-    const auto sink = sinks.open(memory::MemoryObject::process(item.imageId), 0);
+    const auto sink = sinks.open(memory::MemoryObject::process(item.imageId), item.pages.contentBytes());
     memory::DrainSource source;
     source.pid = item.actor;
     source.runningMemory = item.memory.get();

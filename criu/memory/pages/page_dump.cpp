@@ -349,6 +349,14 @@ PageDumpResult dumpPages(const PageDumpTask& task, DumpedMemory& memory, PageSin
     return result;
 }
 
+std::uint64_t FoundPages::contentBytes() const noexcept {
+    std::uint64_t bytes = 0;
+    for (const DrainJob& job : jobs)
+        if (has(job.run.flags, PageFlags::Present))
+            bytes += job.run.bytes;
+    return bytes;
+}
+
 FoundPages findPages(const PageDumpTask& task, const DumpedMemory& memory) {
     DumpedMemory wanted;
     std::copy_if(memory.vmas.begin(), memory.vmas.end(), std::back_inserter(wanted.vmas),

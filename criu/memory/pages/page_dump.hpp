@@ -61,6 +61,9 @@ PageDumpResult dumpPages(const PageDumpTask& task, DumpedMemory& memory, PageSin
 /// Pages of one frozen process that a pre-dump copies when the process runs again. Huge pages and untracked mappings
 /// are excluded, because the final dump copies them.
 struct FoundPages {
+    /// Returns the number of bytes to copy.
+    [[nodiscard]] std::uint64_t contentBytes() const noexcept;
+
     std::vector<DrainJob> jobs;
     std::uint64_t scanned = 0;   ///< size of the searched mappings in pages
     std::uint64_t inParent = 0;  ///< number of pages that the parent dump has

@@ -252,12 +252,19 @@ void FilePageSinks::readParentAhead(const MemoryObject& object) {
 }
 
 std::optional<ParentPages> FilePageSinks::parentOf(const MemoryObject& object) {
-    {
+    const auto read = [&] {
         const std::scoped_lock lock(aheadLock_);
-        if (const auto read = ahead_.extract(object))
-            return std::move(read.mapped());
-    }
-    return images_.parent() == nullptr ? std::nullopt : ParentPages::in(*images_.parent(), object);
+        return ahead_.extract(object);
+    }();
+    std::optional<ParentPages> pages;
+    if (read)
+        pages = std::move(read.mapped());
+    else if (images_.parent() != nullptr)
+        pages = ParentPages::in(*images_.parent(), object);
+    // Counts striped pages of a parent as pages of this dump, because a restore of this dump reads them.
+    if (pages && pages->areStriped())
+        striped_ = true;
+    return pages;
 }
 
 std::optional<PageSource> FilePageSources::open(const MemoryObject& object) const {

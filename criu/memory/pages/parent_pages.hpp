@@ -32,6 +32,9 @@ public:
     void forEach(std::uint64_t start, std::uint64_t end,
                  const std::function<void(std::uint64_t, std::uint64_t, bool)>& visit) const;
 
+    /// Returns true if the directory has the pages of this object in several pages files.
+    [[nodiscard]] bool areStriped() const noexcept { return pagemap_ && pagemap_->stripes().files.size() > 1; }
+
 private:
     explicit ParentPages(std::optional<Pagemap> pagemap) : pagemap_(std::move(pagemap)) {}
 

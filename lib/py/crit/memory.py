@@ -23,7 +23,9 @@ class Stripes:
     """
 
     def __init__(self, head: Any) -> None:
-        self.files: list[int] = [head.pages_id, *head.more_pages_ids]
+        self.files: list[int] = [*head.more_pages_ids]
+        if head.pages_id or not self.files:  # a pages_id of 0 means that all pages files are in more_pages_ids
+            self.files.insert(0, head.pages_id)
         self._piece: int = head.stripe_pages * c.PAGE
         if len(self.files) > 1 and not self._piece:
             raise CheckpointError("a pagemap names several pages files, but no length of pieces")

@@ -69,9 +69,9 @@ TEST_CASE("several pages files hold pieces of the content in turn") {
 }
 
 TEST_CASE("a pagemap names pages files in a way that makes sense") {
-    const auto with = [](std::vector<std::uint32_t> more, std::optional<std::uint32_t> pages) {
+    const auto with = [](std::vector<std::uint32_t> more, std::optional<std::uint32_t> pages, std::uint32_t first = 4) {
         PagemapHead head = PAGEMAP_HEAD__INIT;
-        head.pages_id = 4;
+        head.pages_id = first;
         head.n_more_pages_ids = more.size();
         head.more_pages_ids = more.data();
         head.has_stripe_pages = pages.has_value();
@@ -82,6 +82,9 @@ TEST_CASE("a pagemap names pages files in a way that makes sense") {
     };
     CHECK(with({5, 6}, 16) == criu::PageStripes{{4, 5, 6}, 0x10000});
     CHECK(with({}, 16) == criu::PageStripes{{4}, 0});
+    CHECK(with({5, 6}, 16, 0) == criu::PageStripes{{5, 6}, 0x10000});
+    CHECK(with({5}, 16, 0) == criu::PageStripes{{5}, 0x10000});
+    CHECK(with({}, 16, 0) == criu::PageStripes{{0}, 0});
     CHECK_THAT(errorOf([&] { (void)with({5, 6}, {}); }), Contains("pagemap-7.img") && Contains("pieces of 0 pages"));
     CHECK_THAT(errorOf([&] { (void)with({5}, 0x40001); }), Contains("pieces of 262145 pages"));
     CHECK_THAT(errorOf([&] { (void)with({5, 4}, 16); }), Contains("twice"));
