@@ -244,7 +244,10 @@ BlobRun::~BlobRun() {
 
 SignalMask BlobRun::mask() const noexcept {
     // Doesn't block signals of faults, because the kernel resets the action of a blocked signal when its fault occurs.
-    return allSignals & ~faults() & ~signalBit(end_.number);
+    // Keeps signals of faults blocked that the thread itself blocks: the thread would take a pending one from its
+    // queue, and the signal would be lost if the tracer died before it queues the signal again.
+    const SignalMask open = faults() & ~savedMask_;
+    return allSignals & ~open & ~signalBit(end_.number);
 }
 
 /// Returns true if the thread's own mask blocks the end signal, and the thread continues when the tracer dies: the
@@ -294,9 +297,9 @@ bool BlobRun::handleStop(const StopInfo& stop) {
         case StopInfo::Kind::Signal:
             break;
     }
-    if ((mask() & signalBit(stop.signal)) != 0) {
-        // The signal is SIGSTOP, because all other signals are blocked. It makes a group-stop, and the tracer can
-        // resume the thread from it.
+    if ((mask() & signalBit(stop.signal)) != 0 && !isFault(stop.signal)) {
+        // The signal is SIGSTOP, because the kernel delivers no other blocked signal except those of faults. SIGSTOP
+        // makes a group-stop, and the tracer can resume the thread from it.
         tracee_->cont(stop.signal);
         return false;
     }

@@ -369,6 +369,25 @@ TEST_CASE("so does one whose user's queue of signals is full") {
     CHECK(child.exitCode() == 0);
 }
 
+TEST_CASE("so does one with blocked signals of faults, which stay pending") {
+    Child child([](const Child::Talk& talk) {
+        const rlimit none{0, 0};
+        ::setrlimit(RLIMIT_SIGPENDING, &none);
+        sigset_t faults;
+        sigemptyset(&faults);
+        sigaddset(&faults, SIGTRAP);
+        sigaddset(&faults, SIGBUS);
+        ::sigprocmask(SIG_BLOCK, &faults, nullptr);
+        ::pthread_kill(::pthread_self(), SIGTRAP);  // the full queue has no room for the siginfo
+        ::kill(::getpid(), SIGBUS);
+        return liveOn(talk);
+    });
+    REQUIRE(child.hear() == "ready");
+    dieEverywhere(child.pid(), [&] { workOn(child.pid()); });
+    child.say("end");
+    CHECK(child.exitCode() == 0);
+}
+
 #if defined(__x86_64__)
 TEST_CASE("a thread in 32-bit code goes on when its tracer dies while a blob runs") {
     if (!test::runs32BitCode()) {
