@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 #include <compel/interrupted_call.hpp>
+#include <compel/injection.hpp>
 #include <compel/remote_memory.hpp>
+#include <compel/remote_syscalls.hpp>
 
+#include <signal.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
@@ -18,7 +22,10 @@
 namespace compel {
 namespace {
 
-constexpr std::int64_t restartNoHandler = -514;  // -ERESTARTNOHAND of include/linux/errno.h
+// -ERESTARTSYS, -ERESTARTNOINTR and -ERESTARTNOHAND of include/linux/errno.h
+constexpr std::int64_t restartByAction = -512;
+constexpr std::int64_t restartAlways = -513;
+constexpr std::int64_t restartNoHandler = -514;
 
 // System calls that return EINTR when a stop interrupts them before they have an effect. Calls that aren't listed
 // return -ERESTART*, so that the kernel restarts them, or may already have had an effect (close(2), ioctl(2)).
@@ -108,6 +115,52 @@ std::string sleepIn(Tracee& tracee) {
     return {};
 }
 
+/// Returns the number of the signal that the kernel takes first (next_signal() and dequeue_signal() of Linux); 0 for an
+/// empty set. `ofThread`, `ofProcess`: signals in the queues of thread and process.
+int firstTaken(SignalMask ofThread, SignalMask ofProcess) noexcept {
+    constexpr SignalMask faults = signalBit(SIGSEGV) | signalBit(SIGBUS) | signalBit(SIGILL) | signalBit(SIGTRAP) |
+                                  signalBit(SIGFPE) | signalBit(SIGSYS);
+    for (const SignalMask set : {ofThread & faults, ofThread, ofProcess & faults, ofProcess})
+        if (set != 0)
+            return std::countr_zero(set) + 1;
+    return 0;
+}
+
+/// Kernel's struct sigaction of 64-bit processes (asm/signal.h).
+struct KernelAction {
+    std::uint64_t handler;
+    std::uint64_t flags;
+    std::uint64_t restorer;
+    std::uint64_t mask;
+};
+
+/// Asks the kernel, by a system call of the thread, whether the action of a signal has SA_RESTART. Uses memory below
+/// the signal frame on the thread's stack. Returns nothing if the thread can't make the call.
+std::optional<bool> restartsCalls(Tracee& tracee, const SyscallInstruction& instruction, int signal) {
+    const RemoteMemory memory(tracee.tid());
+    RemoteSyscalls remote(tracee, instruction);
+    constexpr std::uint64_t alignment = 16;
+    const RemoteAddress at =
+        (remote.savedRegisters().sp() - Registers::belowStack - signalFrameRoom() - sizeof(KernelAction)) &
+        ~(alignment - 1);
+    KernelAction action{};
+    std::array<std::byte, sizeof(action)> covered{};
+    if (memory.readSome(at, covered) < covered.size())
+        return std::nullopt;
+    const std::int64_t result = remote.call(SYS_rt_sigaction, signal, 0, at, sizeof(action.mask));
+    // Sets the thread's own state at once: if the tracer dies, a thread of a stopped process enters the kernel's signal
+    // handling from here, too, and the kernel itself decides how the call ends (ptrace_unlink() and get_signal()).
+    tracee.setSignalMask(remote.savedMask());
+    tracee.setRegisters(remote.savedRegisters());
+    if (!isSyscallError(result))
+        action = memory.readValue<KernelAction>(at);
+    remote.restore();
+    (void)memory.writeAllowed(at, covered);
+    if (isSyscallError(result))
+        return std::nullopt;
+    return (action.flags & SA_RESTART) != 0;
+}
+
 }  // namespace
 
 bool endedByInterruption(const Registers& registers) noexcept {
@@ -127,6 +180,27 @@ void restartInterruptedCall(Tracee& tracee) {
         return;
     registers.setSyscallResult(restartNoHandler);
     tracee.setRegisters(registers);
+}
+
+void foreseeInterruption(Tracee& tracee, const std::optional<SyscallInstruction>& instruction) {
+    tracee.setCallEndsWithTracer(false);
+    const Registers registers = tracee.registers();
+    if (!registers.restartsSyscall() || registers.syscallResult() == restartAlways)
+        return;
+    const auto status = readThreadStatus(tracee.tid());
+    if (!status)
+        throw TraceeGone(ESRCH, join("thread ", tracee.tid()));
+    const SignalMask handled = status->caught & ~tracee.signalMask();
+    const SignalMask ofProcess = status->threads == 1 ? status->pendingForProcess | signalBit(SIGCONT) : 0;
+    const int signal = firstTaken(status->pendingForThread & handled, ofProcess & handled);
+    if (signal == 0)
+        return;
+    if (registers.syscallResult() != restartByAction) {
+        tracee.setCallEndsWithTracer(true);
+        return;
+    }
+    if (registers.isNative() && instruction && instruction->restorer != 0)
+        tracee.setCallEndsWithTracer(!restartsCalls(tracee, *instruction, signal).value_or(true));
 }
 
 std::optional<std::int64_t> findRestartedCall(Tracee& tracee) {

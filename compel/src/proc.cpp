@@ -113,6 +113,7 @@ std::optional<ThreadStatus> readThreadStatus(pid_t tid) {
                         .data = statusBytes(*text, "VmData"),
                         .locked = statusBytes(*text, "VmLck"),
                         .pending = signals("SigPnd") | signals("ShdPnd"),
+                        .pendingForThread = signals("SigPnd"),
                         .pendingForProcess = signals("ShdPnd"),
                         .ignored = signals("SigIgn"),
                         .caught = signals("SigCgt")};

@@ -94,17 +94,34 @@ void FrozenProcess::stop(FreezeOptions options) {
     try {
         waitForStops(deadline);
         // Without zombie threads and kernel worker threads, the kernel's number alone shows that no thread runs.
-        if (readThreadCount(pid_) == threads_.size())
-            return;
-        // Repeats until the number of threads shows that all were found: running threads may create others, and the
-        // kernel's list of threads may omit some if others end during the read.
-        while (seizeListedThreads(options, deadline) != Found::All) {
+        // Otherwise repeats until the number of threads shows that all were found: running threads may create others,
+        // and the kernel's list of threads may omit some if others end during the read.
+        while (readThreadCount(pid_) != threads_.size() && seizeListedThreads(options, deadline) != Found::All) {
             if (std::chrono::steady_clock::now() >= deadline)
                 failWith(ETIMEDOUT, "freeze process ", pid_, ": it creates threads faster than they can be stopped");
         }
+        foreseeInterruptions();
     } catch (const TraceeGone& gone) {
         throw TraceeGone(gone.code(),
                          join("freeze process ", pid_, ": it ended during the freeze (", gone.message(), ")"));
+    }
+}
+
+/// Calls foreseeInterruption() for all threads of a stopped process. The kernel kills a thread with `killOnExit` when
+/// the tracer dies, so such a thread needs no foresight.
+void FrozenProcess::foreseeInterruptions() {
+    for (FrozenThread& thread : threads_) {
+        thread.tracee.setCallEndsWithTracer(false);
+        if (!thread.groupStopped() || thread.tracee.options().killOnExit ||
+            !thread.tracee.registers().restartsSyscall())
+            continue;
+        try {
+            foreseeInterruption(thread.tracee, syscallInstruction());
+        } catch (const TraceeGone&) {
+            throw;
+        } catch (const Error&) {
+            continue;  // the tracer's death makes the call start again, as that of a running process
+        }
     }
 }
 

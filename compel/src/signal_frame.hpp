@@ -13,7 +13,8 @@ namespace compel {
 
 /// Registers, signal mask and extended state of a stopped thread, as a signal frame for rt_sigreturn(2). If the tracer
 /// dies during an injected call, the thread continues unchanged by this frame. An interrupted system call then starts
-/// from the beginning, because rt_sigreturn(2) drops the restart block (restore_sigcontext() of Linux).
+/// from the beginning, because rt_sigreturn(2) drops the restart block (restore_sigcontext() of Linux). The call fails
+/// with EINTR instead if Tracee::callEndsWithTracer() says so.
 class SignalFrame {
 public:
     /// Makes a frame. Returns nothing for a thread with a shadow stack or without extended state, because the kernel

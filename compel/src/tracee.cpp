@@ -78,6 +78,7 @@ Tracee::Tracee(Tracee&& other) noexcept
     : tid_(std::exchange(other.tid_, -1)),
       options_(other.options_),
       state_(other.state_),
+      callEnds_(other.callEnds_),
       stop_(std::exchange(other.stop_, std::nullopt)) {}
 
 Tracee& Tracee::operator=(Tracee&& other) noexcept {
@@ -86,6 +87,7 @@ Tracee& Tracee::operator=(Tracee&& other) noexcept {
         tid_ = std::exchange(other.tid_, -1);
         options_ = other.options_;
         state_ = other.state_;
+        callEnds_ = other.callEnds_;
         stop_ = std::exchange(other.stop_, std::nullopt);
     }
     return *this;

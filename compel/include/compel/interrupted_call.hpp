@@ -2,6 +2,7 @@
 #pragma once
 
 #include <compel/registers.hpp>
+#include <compel/remote_syscalls.hpp>
 #include <compel/tracee.hpp>
 
 #include <cstdint>
@@ -18,6 +19,15 @@ namespace compel {
 /// is resumed; if the thread first handles a signal, the call returns EINTR. Does nothing for other calls. Call it at a
 /// stop of kind Interrupted or GroupStop, before any other operation on the thread.
 void restartInterruptedCall(Tracee& tracee);
+
+/// For a thread of a stopped process: finds out whether its interrupted system call must fail with EINTR when the
+/// process continues, and calls setCallEndsWithTracer(). The call fails if the thread first handles a signal without
+/// SA_RESTART, or any signal in some calls. Such a signal is pending now, or is SIGCONT.
+///
+/// Knows the signals of the process only if it has one thread, because any thread may handle them. Makes a system call
+/// in the thread if SA_RESTART decides: the tracer's death during this call makes the interrupted one start again.
+/// `instruction`: of the process; without a restorer, no such call is made. Throws Error.
+void foreseeInterruption(Tracee& tracee, const std::optional<SyscallInstruction>& instruction);
 
 /// Returns the number of the system call that a thread continues by restart_syscall(2). This happens to a thread that
 /// was interrupted twice in one futex(2), poll(2), nanosleep(2) or clock_nanosleep(2). The thread's registers contain

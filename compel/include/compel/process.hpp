@@ -124,6 +124,7 @@ private:
     std::vector<pid_t> seizeNewThreads(const FreezeOptions& options);
     Found seizeListedThreads(const FreezeOptions& options, Deadline deadline);
     void waitForStops(Deadline deadline);
+    void foreseeInterruptions();
     bool takeStopSignal(int signal);
     /// Sends SIGKILL to the process. Returns the threads for whose end the caller must wait.
     std::vector<Tracee*> sendKill();

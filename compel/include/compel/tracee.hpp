@@ -162,6 +162,11 @@ public:
     [[nodiscard]] Registers registers() const;
     void setRegisters(const Registers& registers);
 
+    /// True if the thread's interrupted system call must fail with EINTR after the tracer's death, and must not start
+    /// again (foreseeInterruption()). Makes no ptrace call.
+    [[nodiscard]] bool callEndsWithTracer() const noexcept { return callEnds_; }
+    void setCallEndsWithTracer(bool ends) noexcept { callEnds_ = ends; }
+
     /// Returns vector registers and other extended state in the processor's layout (x86: XSAVE, standard form). The
     /// size is that of the kernel. `lost`: an earlier result of stateLostInCalls(), which is returned in place of the
     /// present values.
@@ -225,6 +230,7 @@ private:
     pid_t tid_;
     SeizeOptions options_;
     State state_ = State::Running;
+    bool callEnds_ = false;  ///< see callEndsWithTracer()
     std::optional<StopInfo> stop_;
 };
 

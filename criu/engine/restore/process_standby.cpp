@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/restore/process_standby.hpp"
 
+#include <compel/error.hpp>
+#include <compel/interrupted_call.hpp>
+
 #include "criu/engine/restore/task/restorer_area.hpp"
 #include "criu/engine/restorer_room.hpp"
 #include "criu/files/restored_file.hpp"
@@ -23,6 +26,8 @@ bool ProcessStandby::prepare() {
     for (compel::FrozenThread& thread : threads) {
         const std::uint64_t stackTop = next + room.stack;
         next = stackTop + room.frame;
+        if (stops_)
+            foresee(thread.tracee);
         const auto standby = compel::Standby::place(thread.tracee, next);  // above the stack, which grows down
         if (!standby)
             return false;
@@ -39,6 +44,19 @@ bool ProcessStandby::prepare() {
         return false;
     process_.memory().write(data.base(), data.bytes());
     return true;
+}
+
+/// Lets an interrupted call of a thread end as in a stopped process. A failure makes the call start again.
+void ProcessStandby::foresee(compel::Tracee& thread) const {
+    if (!thread.registers().restartsSyscall())
+        return;
+    try {
+        compel::foreseeInterruption(thread, process_.syscallInstruction());
+    } catch (const compel::TraceeGone&) {
+        throw;
+    } catch (const compel::Error&) {
+        return;
+    }
 }
 
 /// Adds the steps that one thread executes for the process. Returns true if the other threads must wait at `continued`

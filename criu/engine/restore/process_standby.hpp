@@ -47,6 +47,7 @@ public:
     void end();
 
 private:
+    void foresee(compel::Tracee& thread) const;
     [[nodiscard]] bool addSteps(pie::StepList& steps, pie::RemoteData& data, std::uint64_t continued) const;
 
     struct Prepared {

@@ -123,7 +123,8 @@ std::optional<SignalFrame> SignalFrame::of(const Tracee& thread, const Registers
     constexpr std::size_t wanted = sizeof(FloatingPointRecord::registers) + 2 * sizeof(std::uint32_t);
     if (registerSetOf(extended, FloatingPointSet).size() < wanted || hasMatrixState(thread))
         return std::nullopt;
-    return SignalFrame(registers.restarted(), mask, std::move(extended));
+    const bool ends = registers.restartsSyscall() && thread.callEndsWithTracer();
+    return SignalFrame(ends ? registers.interrupted() : registers.restarted(), mask, std::move(extended));
 }
 
 RemoteAddress SignalFrame::placeBelow(RemoteAddress end) const noexcept {

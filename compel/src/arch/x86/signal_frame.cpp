@@ -169,7 +169,8 @@ std::optional<SignalFrame> SignalFrame::of(const Tracee& thread, const Registers
     if (extended.size() < legacySize + headerSize || thread.shadowStackPointer())
         return std::nullopt;
     markExtended(extended);
-    return SignalFrame(registers.restarted(), mask, std::move(extended));
+    const bool ends = registers.restartsSyscall() && thread.callEndsWithTracer();
+    return SignalFrame(ends ? registers.interrupted() : registers.restarted(), mask, std::move(extended));
 }
 
 RemoteAddress SignalFrame::placeBelow(RemoteAddress end) const noexcept {

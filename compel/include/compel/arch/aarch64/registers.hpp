@@ -80,6 +80,11 @@ struct Registers {
     /// registers alone tell.
     [[nodiscard]] std::uint64_t continuingInstruction() const noexcept { return raw.pc; }
 
+    /// Always returns false, because the registers don't show a call that the kernel has rewound.
+    [[nodiscard]] static constexpr bool restartsSyscall() noexcept { return false; }
+    /// Returns registers with which the thread's interrupted system call fails with EINTR, if they showed such a call.
+    [[nodiscard]] Registers interrupted() const noexcept { return restarted(); }
+
     /// Returns registers with which the thread repeats its interrupted system call from the start. The kernel has
     /// rewound the call already.
     [[nodiscard]] Registers restarted() const noexcept {

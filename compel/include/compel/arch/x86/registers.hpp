@@ -80,6 +80,15 @@ struct Registers {
         return changed;
     }
 
+    /// Returns registers with which the thread's interrupted system call fails with EINTR.
+    [[nodiscard]] Registers interrupted() const noexcept {
+        constexpr std::int64_t interruptedError = -4;  // -EINTR
+        Registers changed = *this;
+        changed.setSyscallResult(interruptedError);
+        changed.leaveSyscall();
+        return changed;
+    }
+
     /// Number of bytes below the stack pointer that the thread's function may use (red zone).
     static constexpr std::uint64_t belowStack = 128;
 
