@@ -14,7 +14,7 @@
 
 #include "fail.hpp"
 #include "proc.hpp"
-#include "signal_frame.hpp"
+#include "return_path.hpp"
 
 namespace compel {
 
@@ -216,6 +216,7 @@ BlobRun::BlobRun(Tracee& tracee, const RemoteMemory& memory, RemoteAddress code,
     savedMask_ = tracee.signalMask();
     savedShadowStack_ = tracee.shadowStackPointer();
     lostState_ = tracee.stateLostInCalls();
+    dispatch_ = SuspendedDispatch(tracee);
     ownFaults_ = waitingFaults(tracee);
 }
 
@@ -229,6 +230,8 @@ BlobRun::BlobRun(BlobRun&& other) noexcept
       savedMask_(other.savedMask_),
       savedShadowStack_(other.savedShadowStack_),
       lostState_(std::move(other.lostState_)),
+      dispatch_(other.dispatch_),
+      returning_(other.returning_),
       ownFaults_(std::move(other.ownFaults_)),
       takenSignals_(std::move(other.takenSignals_)),
       lastFault_(other.lastFault_),
@@ -262,9 +265,10 @@ bool BlobRun::mayKeepEndSignal() const noexcept {
 void BlobRun::go(std::uint64_t argument, RemoteAddress stackTop) {
     RemoteAddress frame = 0;
     if (!tracee_->options().killOnExit) {
-        if (const auto saved = SignalFrame::of(*tracee_, saved_, savedMask_)) {
-            frame = stackTop = saved->placeBelow(stackTop);
-            memory_->write(frame, saved->bytes(frame, 0));
+        if (const auto path = ReturnPath::of(*tracee_, saved_, savedMask_, dispatch_)) {
+            frame = stackTop = path->placeBelow(stackTop);
+            memory_->write(frame, path->bytes(frame, 0));
+            returning_ = path->entry(frame);
         }
     }
     const auto enter = [&](int endSignal) {
@@ -275,6 +279,13 @@ void BlobRun::go(std::uint64_t argument, RemoteAddress stackTop) {
     constexpr int noSignal = 0;
     // After this assignment, the destructor restores the thread.
     running_ = true;
+    if (dispatch_.setting()) {
+        if (returning_) {
+            tracee_->setRegisters(*returning_);
+            tracee_->setSignalMask(mask());
+        }
+        tracee_->setUserDispatch(std::nullopt);
+    }
     // If the tracer died before the mask lets the end signal through, the thread would keep this signal in its queue.
     enter(mayKeepEndSignal() ? noSignal : end_.number);
     tracee_->setSignalMask(mask());
@@ -400,6 +411,11 @@ void BlobRun::restore() {
     // Comes before the registers: if the tracer died between both, the signal frame would set this state, too.
     if (!lostState_.empty())
         tracee_->setExtendedState(lostState_);
+    if (dispatch_.setting()) {
+        if (returning_)
+            tracee_->setRegisters(*returning_);
+        tracee_->setUserDispatch(dispatch_.setting());
+    }
     tracee_->setSignalMask(savedMask_);
     tracee_->setRegisters(saved_);
     if (failure)

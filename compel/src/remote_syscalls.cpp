@@ -14,7 +14,7 @@
 #include "fail.hpp"
 #include "memory_limits.hpp"
 #include "proc.hpp"
-#include "signal_frame.hpp"
+#include "return_path.hpp"
 
 namespace compel {
 
@@ -67,6 +67,7 @@ RemoteSyscalls::RemoteSyscalls(Tracee& tracee, std::optional<SyscallInstruction>
         if (auto compat = CompatCalls::of(tracee_, saved_, savedMask_))
             compat_ = std::make_unique<const CompatCalls>(*std::move(compat));
     lostState_ = tracee_.stateLostInCalls();
+    dispatch_ = SuspendedDispatch(tracee_);
 }
 
 RemoteSyscalls::~RemoteSyscalls() {
@@ -109,9 +110,10 @@ void RemoteSyscalls::placeFrame() {
     if (compat_) {
         at = compat_->placeBelow(end);
         bytes = compat_->frame(at);
-    } else if (const auto frame = SignalFrame::of(tracee_, saved_, savedMask_)) {
-        at = frame->placeBelow(end);
-        bytes = frame->bytes(at, restorer_);
+    } else if (const auto path = ReturnPath::of(tracee_, saved_, savedMask_, dispatch_)) {
+        at = path->placeBelow(end);
+        bytes = path->bytes(at, restorer_);
+        returning_ = path->entry(at);
     } else {
         return;
     }
@@ -123,6 +125,18 @@ void RemoteSyscalls::placeFrame() {
     belowStack_ = std::move(covered);
     if (memory_.writeAllowed(at, bytes) < bytes.size())
         takeFrameAway();
+}
+
+/// Switches syscall user dispatch off. Before, sets the registers so that the thread switches dispatch on again if the
+/// tracer dies.
+void RemoteSyscalls::suspendDispatch() {
+    if (!dispatch_.setting())
+        return;
+    if (frame_ != 0 && returning_) {
+        tracee_.setRegisters(*returning_);
+        tracee_.setSignalMask(allSignals);
+    }
+    tracee_.setUserDispatch(std::nullopt);
 }
 
 void RemoteSyscalls::takeFrameAway() {
@@ -187,8 +201,10 @@ void RemoteSyscalls::startCall(std::int64_t number, const SyscallArguments& argu
     // If the tracer dies between two steps, the thread must be able to return through the signal frame. So this sets
     // the registers before the signal mask, and restore() sets the mask before the registers.
     const bool isFirst = !std::exchange(begun_, true);
-    if (isFirst)
+    if (isFirst) {
         placeFrame();
+        suspendDispatch();
+    }
     Registers registers = saved_;
     if (compat_ && frame_ != 0 && CompatCalls::knows(number))
         compat_->set(registers, number, arguments, frame_);
@@ -319,6 +335,11 @@ void RemoteSyscalls::restore() {
     // Comes before the registers: if the tracer died between both, the signal frame would set this state, too.
     if (!lostState_.empty())
         tracee_.setExtendedState(lostState_);
+    if (dispatch_.setting()) {
+        if (frame_ != 0 && returning_)
+            tracee_.setRegisters(*returning_);
+        tracee_.setUserDispatch(dispatch_.setting());
+    }
     tracee_.setSignalMask(savedMask_);
     tracee_.setRegisters(saved_);
     takeFrameAway();

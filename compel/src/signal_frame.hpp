@@ -20,6 +20,14 @@ public:
     /// Makes a frame. Returns nothing for a thread with a shadow stack or without extended state, because the kernel
     /// wouldn't accept the frame.
     static std::optional<SignalFrame> of(const Tracee& thread, const Registers& registers, SignalMask mask);
+    /// Makes a frame that resets the extended state. Only on processors with `hasStatelessFrames`.
+    static SignalFrame withoutState(const Registers& registers, SignalMask mask) { return {registers, mask, {}}; }
+    /// Size in bytes of such a frame. Frames of this size can follow each other.
+    static constexpr std::size_t statelessSize = 320;
+    /// Returns the highest address of such a frame that ends at or below `end`.
+    [[nodiscard]] static RemoteAddress placeStatelessBelow(RemoteAddress end) noexcept {
+        return (end - statelessSize) & ~RemoteAddress{63};
+    }
 
     /// Returns the highest possible address of a frame that ends at or below `end`.
     [[nodiscard]] RemoteAddress placeBelow(RemoteAddress end) const noexcept;

@@ -2,19 +2,24 @@
 #include <compel/standby.hpp>
 
 #include "fail.hpp"
-#include "signal_frame.hpp"
+#include "return_path.hpp"
 
 namespace compel {
 
-std::optional<Standby> Standby::place(Tracee& thread, RemoteAddress end) {
+std::optional<Standby> Standby::place(Tracee& thread, RemoteAddress end, const std::optional<UserDispatch>& dispatch) {
     const Registers registers = thread.registers();
     const SignalMask mask = thread.signalMask();
-    const auto frame = SignalFrame::of(thread, registers, mask);
-    if (!frame)
+    const SuspendedDispatch suspended(thread, dispatch);
+    const auto path = ReturnPath::of(thread, registers, mask, suspended);
+    if (!path)
         return std::nullopt;
-    const RemoteAddress at = frame->placeBelow(end);
-    RemoteMemory(thread.tid()).write(at, frame->bytes(at, 0));
-    return Standby(thread, registers, mask, at, end);
+    const RemoteAddress at = path->placeBelow(end);
+    // The blob's own restorer uses the first frame.
+    RemoteMemory(thread.tid()).write(at, path->bytes(at, 0));
+    Standby standby(thread, registers, mask, at, end);
+    standby.dispatch_ = dispatch;
+    standby.returning_ = path->entry(at);
+    return standby;
 }
 
 void Standby::enter(RemoteAddress entry, std::uint64_t argument, RemoteAddress stackTop) {
@@ -35,6 +40,11 @@ void Standby::enter(RemoteAddress entry, std::uint64_t argument, RemoteAddress s
 void Standby::leave() {
     // Sets the mask before the registers: if the tracer ended between both calls, the thread would execute the blob.
     // In the other order, it would execute its own code with all signals blocked.
+    if (dispatch_) {
+        if (returning_)
+            thread_->setRegisters(*returning_);
+        thread_->setUserDispatch(dispatch_);
+    }
     thread_->setSignalMask(mask_);
     thread_->setRegisters(registers_);
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "proc.hpp"
+#include "syscall_instruction.hpp"
 
 namespace compel {
 
@@ -109,6 +110,9 @@ private:
     RemoteAddress restorer_ = 0;
 };
 
+/// Number of bytes of code that a search reads at most.
+constexpr std::uint64_t mostSearched = std::uint64_t{8} << 20;
+
 bool isLibraryName(std::string_view path) {
     const std::string_view name = path.substr(path.rfind('/') + 1);
     return name.starts_with("ld-") || name.starts_with("libc.so") || name.starts_with("libc-");
@@ -116,13 +120,35 @@ bool isLibraryName(std::string_view path) {
 
 }  // namespace
 
+std::optional<SyscallInstruction> findReturningInstruction(pid_t pid, MemoryBounds bounds) {
+    const RemoteMemory memory(pid);
+    std::vector<Code> all;
+    visitMappings(pid, [&](const MemoryRange& range) {
+        const RemoteAddress start = std::max(range.start, bounds.start);
+        const RemoteAddress end = std::min(range.end, bounds.end);
+        if (range.executable && range.readable && range.name != "[vsyscall]" && start < end)
+            all.push_back({start, end, range.name == "[vdso]", isLibraryName(range.name), {}});
+        return true;
+    });
+    std::stable_partition(all.begin(), all.end(), [](const Code& code) { return code.isLibrary; });
+    CodeSearch search(memory);
+    std::uint64_t searched = 0;
+    for (const Code& code : all) {
+        searched += code.end - code.start;
+        if (searched > mostSearched)
+            break;
+        if ((!code.isVdso || vdsoHasRestorer) && search.lookForAll(code))
+            return search.withRestorer();
+    }
+    return std::nullopt;
+}
+
 std::optional<SyscallInstruction> findSyscallInstruction(pid_t pid) {
     return findSyscallInstruction(pid, {}, nullptr);
 }
 
 std::optional<SyscallInstruction> findSyscallInstruction(pid_t pid, const std::function<void(std::string_view)>& visit,
                                                          KnownLibraries* known) {
-    constexpr std::uint64_t mostSearched = std::uint64_t{8} << 20;
     std::vector<Code> all;
     visitMappings(pid, [&](const MemoryRange& range) {
         if (visit)

@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -20,10 +21,13 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <optional>
+#include <sstream>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -402,6 +406,118 @@ TEST_CASE("so does one with blocked signals of faults, which stay pending") {
 }
 
 #if defined(__x86_64__)
+namespace {
+
+constexpr int setDispatch = 59;  // PR_SET_SYSCALL_USER_DISPATCH
+
+/// Selector byte of the child, and the end of its loop. The test and the child share both.
+struct DispatchWords {
+    std::atomic<char> selector;
+    std::atomic<bool> ends;
+};
+
+struct CodeRange {
+    std::uint64_t start = 0;
+    std::uint64_t end = 0;
+};
+
+/// Returns the mapping with the C library's system calls.
+CodeRange libraryCode() {
+    const auto inside = reinterpret_cast<std::uintptr_t>(&::syscall);
+    std::istringstream maps(test::mapsOf(::getpid()));
+    for (std::string line; std::getline(maps, line);) {
+        CodeRange range;
+        if (std::sscanf(line.c_str(), "%lx-%lx", &range.start, &range.end) == 2 && range.start <= inside &&
+            inside < range.end)
+            return range;
+    }
+    return {};
+}
+
+/// Child whose system calls outside of the C library raise SIGSYS. `on`: false for a child that has no dispatch yet.
+int dispatchAndLoop(const Child::Talk& talk, DispatchWords& words, bool on) {
+    const CodeRange code = libraryCode();
+    if (on && ::prctl(setDispatch, 1, code.start, code.end - code.start, &words.selector) != 0) {
+        talk.say("can't");
+        return 77;
+    }
+    talk.say("ready");
+    words.selector = 1;  // SYSCALL_DISPATCH_FILTER_BLOCK
+    while (!words.ends)
+        __builtin_ia32_pause();
+    return 0;
+}
+
+std::optional<UserDispatch> dispatchOf(pid_t pid) {
+    auto process = FrozenProcess::freeze(pid);
+    return process.leader().userDispatch();
+}
+
+}  // namespace
+
+TEST_CASE("a thread whose tracer is killed anywhere has its syscall user dispatch again") {
+    auto& words = *static_cast<DispatchWords*>(
+        ::mmap(nullptr, sizeof(DispatchWords), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    Child child([&](const Child::Talk& talk) { return dispatchAndLoop(talk, words, true); });
+    if (child.hear() == "can't") {
+        WARN("skipped: this kernel hasn't got syscall user dispatch");
+        return;
+    }
+    REQUIRE(test::eventually([&] { return words.selector != 0; }));
+    const auto before = dispatchOf(child.pid());
+    if (!before) {
+        WARN("skipped: this kernel doesn't show syscall user dispatch (6.4)");
+        return;
+    }
+    for (unsigned number = 0; dieAt(number, [&] { workOn(child.pid()); }); ++number) {
+        INFO("killed at stop " << number);
+        REQUIRE(test::eventually([&] {
+            const auto now = dispatchOf(child.pid());
+            return now && now->start == before->start && now->size == before->size && now->selector == before->selector;
+        }));
+    }
+    words.ends = true;
+    CHECK(child.exitCode() == 0);
+}
+
+TEST_CASE("a thread in stand-by whose tracer is killed gets its syscall user dispatch") {
+    auto& words = *static_cast<DispatchWords*>(
+        ::mmap(nullptr, sizeof(DispatchWords), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    Child child([&](const Child::Talk& talk) { return dispatchAndLoop(talk, words, false); });
+    REQUIRE(child.hear() == "ready");
+    REQUIRE(test::eventually([&] { return words.selector != 0; }));
+    const CodeRange code = libraryCode();
+    const UserDispatch wanted{reinterpret_cast<std::uintptr_t>(&words.selector), code.start, code.end - code.start};
+    const bool leaves = GENERATE(false, true);
+    try {
+        auto process = FrozenProcess::freeze(child.pid());
+        process.leader().setUserDispatch(wanted);
+        process.leader().setUserDispatch(std::nullopt);
+    } catch (const Error&) {
+        WARN("skipped: this kernel can't set syscall user dispatch of another thread (6.4)");
+        return;
+    }
+    dieAfter([&] {
+        auto process = FrozenProcess::freeze(child.pid());
+        Injection injection = injectForStandby(process);
+        const RemoteAddress data = injection.data();
+        injection.memory().writeValue(data, testblob::Argument{.task = testblob::Task::Await, .numbers = {1}});
+        auto standby = Standby::place(process.leader(), data + injection.dataSize(), wanted).value();
+        standby.enter(injection.code() + testblob::blob.entryOffset, data, data + injection.dataSize() / 2);
+        if (leaves) {
+            standby.leave();
+            injection.cure();
+        }
+        ::_exit(0);
+    });
+    CHECK(test::eventually([&] {
+        const auto now = dispatchOf(child.pid());
+        return now && now->start == wanted.start && now->size == wanted.size && now->selector == wanted.selector;
+    }));
+    words.ends = true;
+    CHECK(child.exitCode() == 0);
+}
+
 namespace {
 
 /// Exit status of callAndEnd() if the call ends with EINTR, or with a result after it has started again.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <compel/blob.hpp>
+#include <compel/suspended_dispatch.hpp>
 #include <compel/remote_memory.hpp>
 #include <compel/tracee.hpp>
 
@@ -35,8 +36,8 @@ struct EndSignal {
 /// A blob must not use vector registers, because the library doesn't restore them. It must not make system calls that
 /// use the restart block (RemoteSyscalls).
 ///
-/// If the tracer dies, the blob runs to its end and restores the thread itself; the mappings of the injection stay. The
-/// kernel kills a thread that was seized with `killOnExit`. A thread can't continue if it has a shadow stack, or if its
+/// If the tracer dies, the blob runs to its end and restores the thread itself, also its syscall user dispatch
+/// (SuspendedDispatch); the mappings of the injection stay. The kernel kills a thread that was seized with `killOnExit`. A thread can't continue if it has a shadow stack, or if its
 /// seccomp filters forbid the blob's system calls.
 class BlobRun {
 public:
@@ -86,6 +87,8 @@ private:
     SignalMask savedMask_ = 0;
     std::optional<std::uint64_t> savedShadowStack_;
     std::vector<std::byte> lostState_;  ///< Tracee::stateLostInCalls() before the run
+    SuspendedDispatch dispatch_;
+    std::optional<Registers> returning_;  ///< ReturnPath::entry() of the signal frame
     /// Signal of the task that the kernel has taken from a queue during the run.
     struct TakenSignal {
         siginfo_t info;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 #pragma once
 
+#include <compel/suspended_dispatch.hpp>
 #include <compel/error.hpp>
 #include <compel/registers.hpp>
 #include <compel/remote_memory.hpp>
@@ -42,7 +43,8 @@ constexpr bool isSyscallError(std::int64_t result) noexcept {
 /// restart block.
 ///
 /// If the tracer dies and the instruction has a restorer, the thread continues unchanged, by a signal frame in the
-/// unused part of its stack. A 32-bit thread needs no restorer for common calls such as mmap and munmap if its process
+/// unused part of its stack. Syscall user dispatch is off during the calls; it stays off after the tracer's death only if
+/// it allows system calls by no code with a restorer (SuspendedDispatch). A 32-bit thread needs no restorer for common calls such as mmap and munmap if its process
 /// has the 32-bit vDSO. No other memory of the process changes. If the process has no system call instruction, writes
 /// one into executable memory for the time of the calls.
 ///
@@ -103,6 +105,7 @@ public:
 private:
     void pokeInstruction();
     void placeFrame();
+    void suspendDispatch();
     void takeFrameAway();
     void goToSyscallStop();
     void awaitSyscallStop();
@@ -116,6 +119,8 @@ private:
     RemoteAddress restorer_ = 0;
     RemoteAddress frame_ = 0;  ///< address of the signal frame on the thread's stack; 0 if there is none
     std::unique_ptr<const CompatCalls> compat_;  ///< null unless the thread needs it to survive the tracer's death
+    SuspendedDispatch dispatch_;
+    std::optional<Registers> returning_;  ///< ReturnPath::entry() of the frame at `frame_`
     std::vector<std::byte> belowStack_;          ///< content of the stack that the frame replaces
     std::array<std::byte, syscallInstructionBytes.size()> overwritten_{};
     bool poked_ = false;

@@ -20,7 +20,9 @@ public:
     /// Writes the signal frame below `end` in the thread's memory; it needs signalFrameRoom() bytes. Returns nothing
     /// for a thread with a shadow stack, because the kernel wouldn't accept the frame. Throws Error. `thread` must
     /// outlive the object.
-    static std::optional<Standby> place(Tracee& thread, RemoteAddress end);
+    /// `dispatch`: syscall user dispatch that the thread has after the stand-by. It must be off until then.
+    static std::optional<Standby> place(Tracee& thread, RemoteAddress end,
+                                        const std::optional<UserDispatch>& dispatch = std::nullopt);
 
     /// Returns the address of the signal frame.
     [[nodiscard]] RemoteAddress frame() const noexcept { return frame_; }
@@ -30,7 +32,8 @@ public:
     /// stack, signalFrameRoom() bytes must be free: a later tracer may place another signal frame there. Also makes the
     /// kernel resume the thread when the tracer ends. Throws Error, also if the stack would grow into the signal frame.
     void enter(RemoteAddress entry, std::uint64_t argument, RemoteAddress stackTop);
-    /// Ends the stand-by: the thread has its own registers and signal mask again. Throws Error.
+    /// Ends the stand-by: the thread has its own registers and signal mask again, and syscall user dispatch. Throws
+    /// Error.
     void leave();
 
 private:
@@ -41,6 +44,8 @@ private:
     Registers registers_;
     SignalMask mask_;
     RemoteAddress frame_;
+    std::optional<UserDispatch> dispatch_;
+    std::optional<Registers> returning_;  ///< ReturnPath::entry() of the frame
     RemoteAddress end_;  ///< end of the memory of the signal frame
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <compel/registers.hpp>
+#include <compel/remote_memory.hpp>
 
 #include <signal.h>
 #include <sys/types.h>
@@ -210,6 +211,9 @@ public:
     /// 6.4, because it can't report the setting.
     [[nodiscard]] std::optional<UserDispatch> userDispatch() const;
     void setUserDispatch(const std::optional<UserDispatch>& dispatch);
+    /// Remembers code from which dispatch has allowed system calls (SuspendedDispatch). Makes no ptrace call.
+    [[nodiscard]] const std::optional<SyscallInstruction>& allowedCode() const noexcept { return allowedCode_; }
+    void setAllowedCode(const std::optional<SyscallInstruction>& code) noexcept { allowedCode_ = code; }
 
     /// Returns the thread's seccomp filters in the order of their installation. The tracer needs CAP_SYS_ADMIN, and
     /// must not have seccomp filters itself.
@@ -231,6 +235,7 @@ private:
     SeizeOptions options_;
     State state_ = State::Running;
     bool callEnds_ = false;  ///< see callEndsWithTracer()
+    std::optional<SyscallInstruction> allowedCode_;
     std::optional<StopInfo> stop_;
 };
 

@@ -28,7 +28,10 @@ bool ProcessStandby::prepare() {
         next = stackTop + room.frame;
         if (stops_)
             foresee(thread.tracee);
-        const auto standby = compel::Standby::place(thread.tracee, next);  // above the stack, which grows down
+        const auto dispatch = dispatches_.find(thread.tracee.tid());
+        // The frame is above the stack, which grows down.
+        const auto standby = compel::Standby::place(
+            thread.tracee, next, dispatch != dispatches_.end() ? std::optional(dispatch->second) : std::nullopt);
         if (!standby)
             return false;
         pie::StepList steps;

@@ -5,6 +5,8 @@
 #include <compel/process.hpp>
 #include <compel/standby.hpp>
 
+#include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -37,6 +39,10 @@ public:
     /// outlive the object. Call it before prepare().
     void addFile(int fd, const files::RestoredFile& file) { files_.emplace_back(fd, &file); }
 
+    /// Sets the syscall user dispatch that a thread has after the stand-by. Call it before prepare().
+    void addDispatch(const compel::Tracee& thread, const compel::UserDispatch& dispatch) {
+        dispatches_.emplace(thread.tid(), dispatch);
+    }
     /// Writes frames and programs to the process. Returns false if a thread can't be in stand-by. Throws Error.
     [[nodiscard]] bool prepare();
     /// Begins the stand-by of all threads. Throws Error.
@@ -61,6 +67,7 @@ private:
     bool stops_;
     bool leaderEnds_;
     std::vector<std::pair<int, const files::RestoredFile*>> files_;
+    std::map<pid_t, compel::UserDispatch> dispatches_;  ///< settings by tid
     std::vector<Prepared> threads_;
 };
 

@@ -312,13 +312,19 @@ void ResumedTree::setThreads(compel::FrozenProcess& process, const Member& membe
     }
 }
 
-/// Sets syscall user dispatch. Call it after all system calls of criu in the process, because dispatch turns them into
-/// signals.
-void ResumedTree::setUserDispatch(const model::Task& task, const Threads& threads) {
+/// Calls `work` for each thread that has syscall user dispatch in the images.
+template <typename Work>
+void ResumedTree::forEachDispatch(const model::Task& task, const Threads& threads, const Work& work) {
     for (const model::Thread& thread : task.threads)
         if (const UserDispatch* const dispatch = (*thread.core)->thread_core->user_dispatch; dispatch != nullptr)
-            threads.at(thread.tid)
-                ->tracee.setUserDispatch(compel::UserDispatch{dispatch->selector, dispatch->start, dispatch->size});
+            work(threads.at(thread.tid)->tracee,
+                 compel::UserDispatch{dispatch->selector, dispatch->start, dispatch->size});
+}
+
+void ResumedTree::setUserDispatch(const model::Task& task, const Threads& threads) {
+    forEachDispatch(task, threads, [](compel::Tracee& thread, const compel::UserDispatch& dispatch) {
+        thread.setUserDispatch(dispatch);
+    });
 }
 
 void ResumedTree::commit(const RestoreRun& run, bool stopAll) {
@@ -421,6 +427,10 @@ bool ResumedTree::beginStandby(const RestoreRun& run, bool stopAll) {
         // Seccomp filters of the process may forbid the calls.
         if (!run.content.seccomp.contains(members_[i].task->pid))
             addFiles(run, *members_[i].task->files, standbys.back());
+        forEachDispatch(*members_[i].task, members_[i].threads,
+                        [&](const compel::Tracee& thread, const compel::UserDispatch& dispatch) {
+                            standbys.back().addDispatch(thread, dispatch);
+                        });
         try {
             if (!standbys.back().prepare())
                 return false;

@@ -71,6 +71,8 @@ private:
     static void moveThreads(const model::Task& task, const Threads& threads, cgroup::CgroupRestore& cgroups);
     void setThreads(compel::FrozenProcess& process, const Member& member) const;
     void endLeaders(const RestoreRun& run);
+    template <typename Work>
+    static void forEachDispatch(const model::Task& task, const Threads& threads, const Work& work);
     static void setUserDispatch(const model::Task& task, const Threads& threads);
 
     bool keepsRestorer_;

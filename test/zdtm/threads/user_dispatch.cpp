@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: fails-with-4.2 it can't make system calls in such a process
-// zdtm: not-in all-killed
 #include <linux/prctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>

@@ -57,6 +57,7 @@ constexpr std::size_t marksOffset = 464;
 
 constexpr std::size_t stateAlignment = 64;  // alignment that the XRSTOR instruction requires
 constexpr std::size_t stateOffset = (sizeof(Frame) + stateAlignment - 1) & ~(stateAlignment - 1);
+static_assert(stateOffset == SignalFrame::statelessSize);
 constexpr std::size_t legacySize = 512;
 constexpr std::size_t headerSize = 64;
 constexpr unsigned stateLeaf = 0xd;
@@ -184,17 +185,19 @@ std::vector<std::byte> SignalFrame::bytes(RemoteAddress address, RemoteAddress r
     // With invalid flags, rt_sigreturn(2) doesn't change the alternate signal stack (restore_altstack()).
     frame.stackFlags = 0x7fff;
     fill(frame.context, registers_.raw);
-    frame.context.state = address + stateOffset;
+    // Without state, the kernel resets it (fpu__restore_sig()).
+    frame.context.state = extended_.empty() ? 0 : address + stateOffset;
     frame.mask = mask_;
     std::vector<std::byte> all(stateOffset + extended_.size());
     std::memcpy(all.data(), &frame, sizeof(frame));
-    std::memcpy(all.data() + stateOffset, extended_.data(), extended_.size());
+    std::copy(extended_.begin(), extended_.end(), all.begin() + stateOffset);
     return all;
 }
 
 std::size_t signalFrameRoom() noexcept {
-    return stateOffset + std::max(stateLayout().enabledSize, legacySize + headerSize) + sizeof(lastMark) +
-           stateAlignment;
+    // The first frame of a ReturnPath has no state.
+    return SignalFrame::statelessSize + stateOffset +
+           std::max(stateLayout().enabledSize, legacySize + headerSize) + sizeof(lastMark) + stateAlignment;
 }
 
 }  // namespace compel

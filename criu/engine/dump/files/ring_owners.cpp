@@ -17,7 +17,6 @@
 #include "criu/base/machine.hpp"
 #include "criu/engine/dump/files/ring_requests.hpp"
 #include "criu/engine/dump/frozen_tree.hpp"
-#include "criu/engine/dump/tasks/suspend_syscall_dispatch.hpp"
 #include "criu/files/io_uring_probe.hpp"
 #include "criu/kernel/proc/pidfd.hpp"
 #include "criu/pie/enter.hpp"
@@ -59,7 +58,6 @@ std::optional<std::uint32_t> findBufferGroup(compel::FrozenProcess& process, com
 /// Makes the ring owner query the ring `fd`. Returns null if the ring owner is in another process.
 std::shared_ptr<const files::RingAnswers> askOwner(FrozenTask& task, int fd, StopRequest& stop) {
     compel::FrozenProcess& process = *task.process;
-    const SyscallDispatchSuspension pause(process);
     for (compel::FrozenThread& thread : process.threads()) {
         auto answers = std::make_shared<files::RingAnswers>();
         {

@@ -17,7 +17,6 @@
 #include "criu/base/log.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/engine/dump/frozen_tree.hpp"
-#include "criu/engine/dump/tasks/suspend_syscall_dispatch.hpp"
 #include "criu/kernel/io_uring.hpp"
 #include "criu/kernel/proc/fdinfo.hpp"
 #include "criu/kernel/proc/tasks.hpp"
@@ -44,7 +43,6 @@ std::uint32_t underWay(const std::vector<TaskRing>& rings) {
 /// thread's deferred work (task_work), which includes completions of requests. For rings with
 /// IORING_SETUP_DEFER_TASKRUN, the kernel runs this work only in io_uring_enter(2) of the ring owner.
 void runDeferredTaskWork(const TaskRing& ring) {
-    const SyscallDispatchSuspension pause(*ring.task->process);
     const auto instruction = ring.task->process->syscallInstruction();
     for (compel::FrozenThread& thread : ring.task->process->threads()) {
         compel::RemoteSyscalls calls(thread.tracee, instruction);

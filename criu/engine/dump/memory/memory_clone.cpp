@@ -19,7 +19,6 @@
 #include "criu/base/error.hpp"
 #include "criu/engine/dump/frozen_tree.hpp"
 #include "criu/engine/dump/tasks/stopped_clone.hpp"
-#include "criu/engine/dump/tasks/suspend_syscall_dispatch.hpp"
 #include "criu/kernel/proc/stat.hpp"
 #include "criu/kernel/proc/tasks.hpp"
 
@@ -29,7 +28,6 @@ namespace criu::engine {
 /// reparents the clone outside of the tree. The intermediate process shares the memory of the dumped process, so that
 /// the kernel copies page tables only once, for the clone.
 std::unique_ptr<StoppedClone> MemoryClone::make(FrozenTask& task, TreePid pid) {
-    const SyscallDispatchSuspension pause(*task.process);
     const auto instruction = task.process->syscallInstruction();
     compel::RemoteSyscalls calls(task.process->leader(), instruction);
     RemoteScratchPage exchange(task, calls);
@@ -89,7 +87,6 @@ bool ReparentCheck::isSubreaper(FrozenTask& task) {
     const auto known = subreapers_.find(task.pid());
     if (known != subreapers_.end())
         return known->second;
-    const SyscallDispatchSuspension pause(*task.process);
     compel::RemoteSyscalls calls(task.process->leader(), task.process->syscallInstruction());
     const compel::RemoteBuffer answer(calls, sizeof(std::uint64_t));
     calls.checkedCall("prctl", SYS_prctl, {PR_GET_CHILD_SUBREAPER, answer.address()});

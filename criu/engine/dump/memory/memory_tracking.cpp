@@ -14,7 +14,6 @@
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
 #include "criu/engine/dump/frozen_tree.hpp"
-#include "criu/engine/dump/tasks/suspend_syscall_dispatch.hpp"
 #include "criu/engine/predump/wp_tracker_daemon.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/mm/maps.hpp"
@@ -49,7 +48,6 @@ std::uint64_t uptimeNow() noexcept {
 /// Makes a frozen process create a userfaultfd, because a userfaultfd belongs to the memory of its creator. Returns a
 /// copy of the descriptor and closes it in the process.
 UniqueFd makeInside(FrozenTask& task) {
-    const SyscallDispatchSuspension pause(*task.process);
     compel::RemoteSyscalls calls(task.process->leader(), task.process->syscallInstruction());
     const std::int64_t made = calls.call(SYS_userfaultfd, kernel::uffdWpFlags());
     if (compel::isSyscallError(made))

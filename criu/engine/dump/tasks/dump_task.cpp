@@ -19,7 +19,6 @@
 #include "criu/engine/dump/tasks/core_entry.hpp"
 #include "criu/engine/dump/tasks/landlock_check.hpp"
 #include "criu/engine/dump/tasks/sem_undo_queries.hpp"
-#include "criu/engine/dump/tasks/suspend_syscall_dispatch.hpp"
 #include "criu/engine/dump/tasks/thread_queries.hpp"
 #include "criu/engine/mapping_room.hpp"
 #include "criu/image/image_dir.hpp"
@@ -34,11 +33,13 @@ namespace criu::engine {
 class CoreDump::Impl {
 public:
     Impl(FrozenTask& task, const TaskDumpContext& context, MmEntry& mm)
-        : task_(task), context_(context), mm_(mm), core_{context.ids, context.onlineCpus}, dispatch_(*task.process) {
+        : task_(task), context_(context), mm_(mm), core_{context.ids, context.onlineCpus} {
         readSeccomp();
         auto& threads = task_.process->threads();
         for (compel::FrozenThread& thread : threads)
             restarted_.push_back(compel::findRestartedCall(thread.tracee));
+        for (const compel::FrozenThread& thread : threads)
+            dispatches_.push_back(thread.tracee.userDispatch());
         leaderGroups_ = task_.dir.tryReadFile("cgroup").value_or("");
         leaderSet_ = context_.cgroups.setOf(leaderGroups_, context_.cgroupView);
         room_ = roomForQueries(task_, std::min(threads.size(), kThreadsAtOnce), buffer_) + context_.policies.room();
@@ -110,7 +111,7 @@ private:
             pie::StepList steps;
             auto questions = std::make_unique<ThreadQueries>(task_.process->threads()[i], task_, steps, data);
             questions->seccomp = places_[i];
-            questions->dispatch = dispatch_.of(i);
+            questions->dispatch = dispatches_[i];
             questions->objects = task_.objectsOf(i);
             if (i == 0) {
                 questions->process.emplace(task_, context_.pids, buffer_, steps, data);
@@ -241,7 +242,7 @@ private:
     CoreContext core_;
     /// Number of the interrupted system call of each thread (compel::findRestartedCall()).
     std::vector<std::optional<std::int64_t>> restarted_;
-    SyscallDispatchSuspension dispatch_;
+    std::vector<std::optional<compel::UserDispatch>> dispatches_;  ///< setting of each thread
     /// Content of /proc/PID/cgroup of the leader. A thread with equal content has the cgroup set `leaderSet_`.
     std::string leaderGroups_;
     std::uint32_t leaderSet_ = 0;

@@ -102,6 +102,14 @@ struct Registers {
         raw.x[linkRegister] = restorer;
     }
 
+    /// Sets the registers as after the return instruction that setReturnFrame() prepares.
+    void takeFrame(std::uint64_t frame, std::uint64_t restorer) noexcept {
+        jumpTo(restorer);
+        raw.sp = frame;
+    }
+    /// True if rt_sigreturn(2) accepts a signal frame without extended state.
+    static constexpr bool hasStatelessFrames = false;
+
     /// Sets the registers for a system call. `instruction`: address of a system call instruction.
     void setCall(std::int64_t number, const SyscallArguments& arguments, std::uint64_t instruction) noexcept {
         jumpTo(instruction);

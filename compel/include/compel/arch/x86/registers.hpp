@@ -96,6 +96,16 @@ struct Registers {
     /// frame has this address.
     void setReturnFrame(std::uint64_t frame, std::uint64_t /*restorer*/) noexcept { raw.rsp = frame; }
 
+    /// Sets the registers as after the return instruction that setReturnFrame() prepares.
+    void takeFrame(std::uint64_t frame, std::uint64_t restorer) noexcept {
+        leaveSyscall();
+        raw.cs = codeSegment64;
+        raw.rip = restorer;
+        raw.rsp = frame + sizeof(std::uint64_t);
+    }
+    /// True if rt_sigreturn(2) accepts a signal frame without extended state.
+    static constexpr bool hasStatelessFrames = true;
+
     /// Sets the registers for a system call. `instruction`: address of a system call instruction.
     void setCall(std::int64_t number, const SyscallArguments& arguments, std::uint64_t instruction) noexcept {
         leaveSyscall();
