@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <compel/process.hpp>
+
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <optional>
 #include <vector>
 
 #include "criu/base/unique_fd.hpp"
 #include "criu/kernel/terminal.hpp"
 
 /// Functions for waiting bytes of a pseudoterminal. The kernel has no call that reads bytes without removing them. So
-/// criu reads the bytes, and writes them again if the tasks resume. When criu writes them, they pass the line
+/// a dump reads the bytes, and writes them again at once. When criu writes them, they pass the line
 /// discipline again, which must not convert them a second time.
 namespace criu::tty {
 
@@ -27,6 +29,20 @@ struct Queued {
 /// Opens the slave of `master` for criu: for reading and writing, non-blocking, and not as controlling terminal. Throws
 /// Error.
 [[nodiscard]] UniqueFd openPrivateSlave(int master);
+
+/// Waiting bytes of both directions, and line settings of a pseudoterminal.
+struct Exchanged {
+    Queued output;
+    Queued input;
+    kernel::LineSettings settings;
+    std::size_t lost = 0;  ///< number of bytes that didn't fit, or that the line discipline may have changed
+};
+
+/// Lets a stopped process read all waiting bytes of a pseudoterminal and write them again. If criu is killed, the process
+/// still writes them. The process must be able to make system calls, the slave must not be its controlling terminal, and
+/// the terminal must have no locked settings. `master`: descriptor of the process, for reading and writing. Returns
+/// nothing if the process can't do this; the bytes then wait as before. Throws Error.
+[[nodiscard]] std::optional<Exchanged> exchangeInside(compel::FrozenProcess& process, int master);
 
 /// Reads all input of the slave, including an incomplete line. `slave`: result of openPrivateSlave(). If it throws
 /// Error, `into` contains the bytes read so far, and the line settings may have changed.

@@ -16,6 +16,9 @@
 #include "criu/base/loss.hpp"
 #include "criu/files/open_fd.hpp"
 #include "criu/image/image_dir.hpp"
+#include "criu/kernel/device_number.hpp"
+#include "criu/kernel/proc/procdir.hpp"
+#include "criu/kernel/proc/stat.hpp"
 #include "criu/model/id_map.hpp"
 #include "criu/model/options.hpp"
 #include "criu/model/tree_pids.hpp"
@@ -286,6 +289,13 @@ void TtyDump::take(const Terminal& master, files::FileDump& dump) {
     master.info->has_slave_closed = closed ? 1 : 0;
     master.info->slave_closed = closed ? 1 : 0;
 
+    Taken inside;
+    inside.outputId = master.info->id;
+    inside.inputId = master.info->id - 1;
+    if (takeInside(master, dump, inside)) {
+        taken_.push_back(std::move(inside));
+        return;
+    }
     const UniqueFd slaveFd = openPrivateSlave(fd);
     const auto settings = kernel::readLineSettings(slaveFd.get());
     if (!settings)
@@ -305,6 +315,38 @@ void TtyDump::take(const Terminal& master, files::FileDump& dump) {
     takeInput(slaveFd.get(), taken.input);
     // Writes the bytes again at once: if criu were killed later, they would be lost.
     putBack(taken, dump.log());
+}
+
+/// Lets a process that has the master exchange the bytes. Returns false if no process can.
+bool TtyDump::takeInside(const Terminal& master, files::FileDump& dump, Taken& taken) {
+    if (kernel::readLockedSettings(master.fd.get()) != kernel::LineSettings{})
+        return false;
+    for (const TtyFileEntry* const file : master.files) {
+        for (const HostPid pid : dump.users(FileId(file->id))) {
+            compel::FrozenProcess* const process = dump.callable(pid);
+            if (process == nullptr)
+                continue;
+            // The kernel lets no background process read or set up its controlling terminal (tty_check_change()).
+            kernel::ProcBuffer buffer;
+            const kernel::TaskStat stat = kernel::readStat(kernel::ProcDir().open(pid.value), buffer);
+            if (kernel::decodeDevice(static_cast<std::uint32_t>(stat.ttyNumber)) == master.real)
+                continue;
+            const std::span<const files::SeenFd> all = dump.descriptorsOf(pid);
+            const auto seen = std::find_if(all.begin(), all.end(),
+                                           [&](const files::SeenFd& each) { return each.id == FileId(file->id); });
+            if (seen == all.end())
+                continue;
+            if (auto found = exchangeInside(*process, seen->fd)) {
+                taken.isBack = true;
+                taken.output = std::move(found->output);
+                taken.input = std::move(found->input);
+                if (found->lost != 0)
+                    dump.log().warn("{}: {} bytes that waited in it were lost", master.who, found->lost);
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 void TtyDump::finish(files::FileDump& dump) {

@@ -74,6 +74,7 @@ private:
     void checkOwners(files::FileDump& dump) const;
     void assignIds();
     void take(const Terminal& master, files::FileDump& dump);
+    [[nodiscard]] static bool takeInside(const Terminal& master, files::FileDump& dump, Taken& taken);
     void writeImages(files::FileDump& dump);
 
     const std::vector<SeenSession>& sessions_;

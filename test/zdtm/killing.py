@@ -297,8 +297,21 @@ def outside(network):
         found = {" ".join(line.split()[2:6]) for line in mounts}
     with open("/proc/sysvipc/shm", encoding="ascii") as segments:
         found |= {f"System V shared memory {line.split()[1]}" for line in segments}
+    if network:
+        found |= {f"TCP connection {fields[1]} {fields[2]} that sends a FIN" for fields in connections()
+                  if fields[3] == "04" and fields[9] == "0"}
     if network and (nft := shutil.which("nft")):
         found |= set(subprocess.run([nft, "list", "tables"], capture_output=True, text=True, check=False).stdout.splitlines())
+    return found
+
+
+def connections():
+    """Returns the fields of /proc/net/tcp and tcp6 of each TCP socket. In state 04 (FIN_WAIT1) with inode 0, the kernel still
+    sends the data and the FIN of a closed socket."""
+    found = []
+    for name in ("/proc/net/tcp", "/proc/net/tcp6"):
+        with open(name, encoding="ascii") as file:
+            found += [line.split() for line in file.readlines()[1:]]
     return found
 
 
@@ -312,29 +325,56 @@ def restore_killed(subject, task):
     subject.check()
 
 
+def kill_at_call(subject, command, images, options, point):
+    """Kills all processes of a dump or pre-dump at a system call of its working process. Without a point, kills nothing.
+    Returns the number of stops and the exit code of criu."""
+    group = KilledGroup(subject)
+
+    def begin():
+        group.enter()
+        call_kill.stop_self()
+
+    pid = subject.ours.start(command, images, f"{command}.log", ["-t", str(subject.root), *options], before_exec=begin)
+    trace = call_kill.CallKill(subject.init, pid, point, group.kill_now, follows=True)
+    stops, _, code = trace.finish(processes.PATIENCE)
+    group.kill()  # also ends the daemon that tracks written memory
+    group.remove()
+    if point is None and code != 0:
+        raise Failed(f"a traced {command} ended with {code} ({images})")
+    return stops, code
+
+
+def dump_killed(subject, task):
+    """Kills dumps at system calls. The tree must continue unchanged."""
+    source = random.Random(task["seed"])
+    options = ["--leave-running", *subject.dump_options]
+    whole, _ = kill_at_call(subject, "dump", subject.images("whole"), options, None)
+    subject.ignore = masks_of_stopped(subject)
+    for turn in range(task["turns"]):
+        images = subject.images(f"killed-{turn}")
+        point = call_kill.KillPoint(source.randint(1, whole))
+        kill_at_call(subject, "dump", images, options, point)
+        when = f"after SIGKILL of all of criu at {point} of {images}"
+        subject.require_success(subject.ours.run("rescue", subject.images("rescue"), "rescue.log"))
+        subject.require_running(when)
+        subject.require_unchanged(when, leftovers=True)
+    subject.dump(subject.ours, "last")
+    subject.require_success(subject.try_restore(subject.ours, subject.images("last")))
+    subject.require_unchanged("after the last restore", leftovers=True)
+    subject.check()
+
+
 def pre_dump_killed(subject, task):
-    """Kills pre-dumps at system calls. The tree must continue unchanged. Later pre-dumps and a dump can use the directories
-    of complete pre-dumps as parents."""
+    """Kills pre-dumps at system calls of the working process. The tree must continue unchanged. Later pre-dumps and a dump
+    can use the directories of complete pre-dumps as parents."""
     source = random.Random(task["seed"])
     parent, whole = [], None
     subject.ignore = masks_of_stopped(subject)
     for turn in range(task["turns"] + 1):
         images = subject.images(f"pre-{turn}")
-        group = KilledGroup(subject)
-
-        def begin(group=group):
-            group.enter()
-            call_kill.stop_self()
-
         point = call_kill.KillPoint(source.randint(1, whole)) if whole else None
-        pid = subject.ours.start("pre-dump", images, "pre-dump.log", ["-t", str(subject.root), *parent], before_exec=begin)
-        trace = call_kill.CallKill(subject.init, pid, point, group.kill_now, follows=True)
-        stops, _, code = trace.finish(processes.PATIENCE)
-        group.kill()  # also ends the daemon that tracks written memory
-        group.remove()
+        stops, code = kill_at_call(subject, "pre-dump", images, parent, point)
         when = f"after SIGKILL of all of criu at {point} of {images}"
-        if whole is None and code != 0:
-            raise Failed(f"a traced pre-dump ended with {code} ({images})")
         whole = whole or stops
         subject.require_success(subject.ours.run("rescue", subject.images("rescue"), "rescue.log"))
         subject.require_running(when)
@@ -349,6 +389,7 @@ def pre_dump_killed(subject, task):
 
 SCENARIOS = [
     modes.Mode("all-killed", all_killed, scenario=True, beyond_42=True),
+    modes.Mode("dump-killed", dump_killed, scenario=True, beyond_42=True),
     modes.Mode("pre-dump-killed", pre_dump_killed, scenario=True, beyond_42=True),
     modes.Mode("restore-killed", restore_killed, scenario=True, beyond_42=True),
 ]

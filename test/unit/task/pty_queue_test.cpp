@@ -2,9 +2,18 @@
 #include "criu/tty/pty_queue.hpp"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <compel/process.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <functional>
 #include <string_view>
+#include <thread>
 
 #include <catch2/catch.hpp>
 
@@ -23,7 +32,77 @@ struct Pty {
         kernel::setPtyLocked(master.get(), false);
         slave = openPrivateSlave(master.get());
     }
+
+    void type(std::string_view text) const { (void)::write(master.get(), text.data(), text.size()); }
+    void print(std::string_view text) const { (void)::write(slave.get(), text.data(), text.size()); }
 };
+
+/// Process that sleeps until the end of the test.
+class Sleeper {
+public:
+    Sleeper() : pid(::fork()) {
+        if (pid != 0)
+            return;
+        for (;;)
+            ::pause();
+    }
+    ~Sleeper() {
+        ::kill(pid, SIGKILL);
+        ::waitpid(pid, nullptr, 0);
+    }
+    Sleeper(const Sleeper&) = delete;
+    Sleeper& operator=(const Sleeper&) = delete;
+
+    const pid_t pid;
+};
+
+/// Calls `work` in a child process, and kills this process at its system call stop `number`, counted from 0. Returns
+/// false if the process ended before this stop.
+bool dieAt(unsigned number, const std::function<bool()>& work) {
+    const pid_t worker = ::fork();
+    if (worker == 0) {
+        ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+        ::raise(SIGSTOP);
+        bool done = false;
+        try {
+            done = work();
+        } catch (const std::exception&) {
+            ::_exit(2);
+        }
+        ::_exit(done ? 0 : 1);
+    }
+    int status = 0;
+    ::waitpid(worker, &status, 0);
+    ::ptrace(PTRACE_SETOPTIONS, worker, nullptr, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL);
+    unsigned seen = 0;
+    for (int signal = 0;;) {
+        ::ptrace(PTRACE_SYSCALL, worker, nullptr, signal);
+        ::waitpid(worker, &status, 0);
+        if (!WIFSTOPPED(status)) {
+            CHECK(status == 0);
+            return false;
+        }
+        const bool isSyscall = WSTOPSIG(status) == (SIGTRAP | 0x80);
+        signal = isSyscall ? 0 : WSTOPSIG(status);
+        if (isSyscall && seen++ == number) {
+            ::kill(worker, SIGKILL);
+            ::waitpid(worker, &status, 0);
+            return true;
+        }
+    }
+}
+
+bool eventually(const std::function<bool()>& done) {
+    for (const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+         std::chrono::steady_clock::now() < end; std::this_thread::sleep_for(std::chrono::milliseconds(1)))
+        if (done())
+            return true;
+    return false;
+}
+
+std::string textOf(const Queued& queued) {
+    return {reinterpret_cast<const char*>(queued.bytes.data()), queued.bytes.size()};
+}
 
 }  // namespace
 
@@ -59,4 +138,39 @@ TEST_CASE("bytes that are written to a terminal arrive unchanged", "[tty]") {
     CHECK(again.bytes == input.bytes);
     CHECK(again.endsOfFile.empty());
     CHECK(kernel::readLineSettings(pty.slave.get()) == settings);
+}
+
+TEST_CASE("a process keeps the bytes that wait in its terminal when criu is killed anywhere", "[tty]") {
+    const Pty pty;
+    const Sleeper sleeper;
+    pty.type("one\n\x16\x03two\nend\x04rest");
+    pty.print("said\n");
+    REQUIRE(eventually([&] { return kernel::waitingBytes(pty.slave.get()) == 12; }));
+    const auto settings = *kernel::readLineSettings(pty.slave.get());
+    const auto printed = kernel::waitingBytes(pty.master.get());
+    const int flags = ::fcntl(pty.master.get(), F_GETFL);
+    kernel::setPacketMode(pty.master.get(), true);
+    const auto exchange = [&] {
+        auto process = compel::FrozenProcess::freeze(sleeper.pid);
+        const auto found = exchangeInside(process, pty.master.get());
+        process.detach();
+        return found && found->lost == 0 && textOf(found->input) == "one\n\x03two\nendrest" &&
+               found->input.endsOfFile.size() == 1 && found->settings == settings;
+    };
+    for (unsigned number = 0; dieAt(number, exchange); ++number) {
+        INFO("killed at stop " << number);
+        REQUIRE(eventually([&] {
+            return kernel::waitingBytes(pty.slave.get()) == 12 && kernel::waitingBytes(pty.master.get()) == printed &&
+                   kernel::readLineSettings(pty.slave.get()) == settings &&
+                   ::fcntl(pty.master.get(), F_GETFL) == flags && kernel::inPacketMode(pty.master.get());
+        }));
+    }
+    kernel::setPacketMode(pty.master.get(), false);
+    Queued input;
+    Queued output;
+    takeOutput(pty.master.get(), output);
+    takeInput(pty.slave.get(), input);
+    CHECK(textOf(input) == "one\n\x03two\nendrest");
+    CHECK(input.endsOfFile == std::vector<std::uint32_t>{12});
+    CHECK(output.bytes.size() == printed);
 }

@@ -2,7 +2,7 @@
 // zdtm: modes once,leave-running
 // zdtm: warns has keys of its thread and process
 // zdtm: fails-with-4.2 it says nothing
-// zdtm: not-in all-killed
+// zdtm: not-in all-killed, dump-killed
 #include <linux/keyctl.h>
 #include <sys/syscall.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: also damaged, other-link, new-pidns, new-pidns-again
 // zdtm: dump-options --link-remap
-// zdtm: not-in all-killed
+// zdtm: not-in all-killed, dump-killed
 #include <fcntl.h>
 #include <sys/stat.h>
 

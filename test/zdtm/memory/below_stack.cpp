@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: modes once, background, leave-running, compare
-// zdtm: not-in all-killed
+// zdtm: not-in all-killed, dump-killed
 #include <alloca.h>
 #include <poll.h>
 

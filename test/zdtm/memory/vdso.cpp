@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// zdtm: not-in all-killed
+// zdtm: not-in all-killed, dump-killed
 #include <sched.h>
 #include <sys/auxv.h>
 #include <sys/time.h>

@@ -3,7 +3,7 @@
 // zdtm: dump-options --link-remap
 // zdtm: restore-options --root /
 // zdtm: ignore fd 4
-// zdtm: not-in all-killed
+// zdtm: not-in all-killed, dump-killed
 // zdtm: may-differ tmpfs-dev: \./\S*: mode 04, reg\.name:
 #include <fcntl.h>
 #include <sched.h>

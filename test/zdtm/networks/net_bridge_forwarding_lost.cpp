@@ -2,7 +2,7 @@
 // zdtm: modes once,leave-running
 // zdtm: warns forwarding table of a bridge has 2 static entries for port veth1, which aren't kept.*loss: fdb
 // zdtm: fails-with-4.2 it says nothing
-// zdtm: not-in all-killed
+// zdtm: not-in all-killed, dump-killed
 #include "network.hpp"
 #include "zdtm.hpp"
 

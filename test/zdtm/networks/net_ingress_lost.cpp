@@ -2,7 +2,7 @@
 // zdtm: modes once,leave-running
 // zdtm: warns veth0 has the queueing discipline clsact below its root.*loss: qdisc
 // zdtm: fails-with-4.2 it says nothing
-// zdtm: not-in all-killed
+// zdtm: not-in all-killed, dump-killed
 #include "network.hpp"
 #include "zdtm.hpp"
 

@@ -2,7 +2,7 @@
 // zdtm: modes once,leave-running
 // zdtm: warns Packets that wait in .* are dropped.*loss: packets
 // zdtm: fails-with-4.2 it says nothing
-// zdtm: not-in all-killed
+// zdtm: not-in all-killed, dump-killed
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <sys/mman.h>

@@ -2,7 +2,7 @@
 // zdtm: modes once,leave-running
 // zdtm: warns sends with the IPv6 flow label 0x12345, which isn't kept.*loss: socket-state
 // zdtm: fails-with-4.2 it says nothing
-// zdtm: not-in all-killed
+// zdtm: not-in all-killed, dump-killed
 #include <linux/in6.h>
 
 #include "inet_sockets.hpp"

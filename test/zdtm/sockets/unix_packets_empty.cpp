@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The kernel returns an empty message to only one peek with an offset. A second dump of the same socket would miss it.
-// zdtm: not-in terminated,killed,leave-running,dry-run,all-killed,pre-dump-killed
+// zdtm: not-in terminated,killed,leave-running,dry-run,all-killed, dump-killed,pre-dump-killed
 // zdtm: fails-with-4.2 it takes an empty message for the end of the queue
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"

@@ -2,7 +2,7 @@
 // zdtm: dump-options --file-locks
 // zdtm: restore-options --file-locks
 // zdtm: fails-with-4.2 it ends sleeps with a time limit, and leaves what the kernel ends with EINTR
-// zdtm: not-in all-killed
+// zdtm: not-in all-killed, dump-killed
 #include "blocking_calls.hpp"
 #include "zdtm.hpp"
 

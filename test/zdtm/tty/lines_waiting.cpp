@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: also dump-killed
 // zdtm: fails-with-4.2 it loses unfinished lines and ends of file, and translates what was written a second time
 #include "pty.hpp"
 

@@ -2,7 +2,7 @@
 // zdtm: modes once,leave-running
 // zdtm: warns process [0-9]+ .*has no controlling terminal, but gets that of its session.*loss: terminals
 // zdtm: fails-with-4.2 it says nothing
-// zdtm: not-in all-killed
+// zdtm: not-in all-killed, dump-killed
 // zdtm: ignore stat tty_nr, stat tpgid
 #include "pty.hpp"
 

@@ -2,7 +2,7 @@
 // zdtm: modes once,leave-running
 // zdtm: warns keyboard mode and the graphics mode of the virtual terminal aren't kept.*loss: terminals
 // zdtm: fails-with-4.2 it says nothing
-// zdtm: not-in all-killed
+// zdtm: not-in all-killed, dump-killed
 #include <fcntl.h>
 #include <linux/kd.h>
 #include <sys/ioctl.h>

@@ -36,10 +36,12 @@ namespace criu::engine {
 /// Private members of FileCollector; separate, so that the header doesn't include their types.
 struct FileCollector::Impl {
     explicit Impl(const Inputs& inputs)
-        : sharedTables(inputs.tree.actors(), kernel::KcmpType::Files),
+        : tree(inputs.tree),
+          sharedTables(inputs.tree.actors(), kernel::KcmpType::Files),
           kinds(inputs.segments, inputs.devices, inputs.tree, inputs.namespaces.nsContext(), inputs.options.ghostLimit,
                 inputs.log) {}
 
+    FrozenTree& tree;
     kernel::Sharing sharedTables;
     FileKindsDump kinds;
     files::LockDump locks;
@@ -339,6 +341,18 @@ bool FileCollector::has(FdTypes type, HostPid pid) const {
     const Table* const table = tableOf(pid);
     return table != nullptr && std::any_of(table->known.begin(), table->known.end(),
                                            [type](const Known* known) { return known->type == type; });
+}
+
+compel::FrozenProcess* FileCollector::callable(HostPid pid) {
+    const auto& tasks = impl_->tree.tasks();
+    const auto task = std::ranges::find(tasks, pid, [](const auto& each) { return each->pid(); });
+    if (task == tasks.end() || !(*task)->alive() || (*task)->compat)
+        return nullptr;
+    compel::FrozenProcess& process = *(*task)->process;
+    // The kernel applies filters again when criu ends, and accepts no signal frame of a thread with a shadow stack.
+    if ((*task)->status.seccomp.value_or(kernel::SeccompMode::Disabled) != kernel::SeccompMode::Disabled || process.leader().shadowStackPointer())
+        return nullptr;
+    return &process;
 }
 
 std::span<const files::SeenFd> FileCollector::descriptorsOf(HostPid pid) const {

@@ -103,6 +103,7 @@ public:
                                                                std::uint32_t inode) const override;
     [[nodiscard]] const files::TreeRoot& treeRoot() const override;
     [[nodiscard]] bool isDumped(HostPid pid) const override { return processes_.contains(pid); }
+    [[nodiscard]] compel::FrozenProcess* callable(HostPid pid) override;
     [[nodiscard]] std::span<const files::SeenFd> descriptorsOf(HostPid pid) const override;
     [[nodiscard]] std::vector<HostPid> users(FileId id) const override;
 
