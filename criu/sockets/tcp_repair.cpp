@@ -83,6 +83,17 @@ void leaveRepairQuietly(int socket) {
         leaveRepair(socket);  // before Linux 4.19, TCP_REPAIR_OFF_NO_WP doesn't exist
 }
 
+ResetIfClosed::ResetIfClosed(int socket) : socket_(socket) {
+    constexpr linger kReset{1, 0};
+    socklen_t size = sizeof(before_);
+    sys(::getsockopt(socket, SOL_SOCKET, SO_LINGER, &before_, &size), "read SO_LINGER");
+    sys(::setsockopt(socket, SOL_SOCKET, SO_LINGER, &kReset, sizeof(kReset)), "let the kernel reset a closed connection");
+}
+
+void ResetIfClosed::end() {
+    sys(::setsockopt(socket_, SOL_SOCKET, SO_LINGER, &before_, sizeof(before_)), "restore SO_LINGER");
+}
+
 void chooseQueue(int socket, RepairQueue queue) {
     const int number = static_cast<int>(queue);
     sys(::setsockopt(socket, IPPROTO_TCP, TCP_REPAIR_QUEUE, &number, sizeof(number)), "choose a queue of a TCP socket");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <netinet/tcp.h>
+#include <sys/socket.h>
 
 #include <cstdint>
 
@@ -53,6 +54,20 @@ void enterRepair(int socket);
 void leaveRepair(int socket);
 /// Ends repair mode without a window probe.
 void leaveRepairQuietly(int socket);
+
+/// Mode in which the kernel resets a connection that is closed (SO_LINGER with no time). If criu is killed, the kernel then
+/// drops the queued data, and sends one reset instead of data and a FIN until they arrive. A locked network drops the
+/// reset. All functions throw Error.
+class ResetIfClosed {
+public:
+    explicit ResetIfClosed(int socket);
+    /// Sets SO_LINGER of the socket as before. Call it in repair mode, in which close(2) sends nothing.
+    void end();
+
+private:
+    int socket_;
+    linger before_{};
+};
 
 /// Ends repair mode of the TCP sockets of a process after criu was killed. Returns the number of sockets that were in
 /// repair mode. `files`: open directory of the process in /proc. Throws Error if the process has ended.

@@ -205,13 +205,15 @@ void TcpStreamRestore::fillSendQueue(int socket) {
     sendAll(socket, stream_->outq_len - stream_->unsq_len);
     if (stream_->unsq_len == 0)
         return;
-    // If criu is killed outside of repair mode, the kernel sends the data and a FIN. So reads all data before.
+    // Reads all data before, because the socket leaves repair mode for the time of the sends.
     const auto unsent = std::make_unique_for_overwrite<std::byte[]>(stream_->unsq_len);
     const std::span<std::byte> data(unsent.get(), stream_->unsq_len);
     image_.readPayload(data);
+    ResetIfClosed reset(socket);
     leaveRepairQuietly(socket);  // in repair mode, the kernel would mark all data as sent without sending it
     putIntoQueue(socket, data);
     enterRepair(socket);
+    reset.end();
 }
 
 void TcpStreamRestore::setWindow(int socket, std::uint32_t sendWindow, std::uint32_t finsAhead) const {
