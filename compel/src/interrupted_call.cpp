@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-#include <compel/interrupted_call.hpp>
 #include <compel/injection.hpp>
+#include <compel/interrupted_call.hpp>
 #include <compel/remote_memory.hpp>
 #include <compel/remote_syscalls.hpp>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 #pragma once
 
-#include <compel/suspended_dispatch.hpp>
 #include <compel/registers.hpp>
 #include <compel/remote_memory.hpp>
+#include <compel/suspended_dispatch.hpp>
 #include <compel/tracee.hpp>
 
 #include <cstddef>
@@ -15,13 +15,13 @@
 
 namespace compel {
 
-/// Path by which a stopped thread continues if its tracer dies: a signal frame with its state. For a thread with syscall
-/// user dispatch, another frame comes before, with the registers of a system call that switches dispatch on. The return
-/// instruction after this call jumps to the restorer, which uses the second frame.
+/// Path by which a stopped thread continues if its tracer dies: a signal frame with its state. For a thread with
+/// syscall user dispatch, another frame comes before, with the registers of a system call that switches dispatch on.
+/// The return instruction after this call jumps to the restorer, which uses the second frame.
 class ReturnPath {
 public:
-    /// Makes a path. Returns nothing for a thread for which SignalFrame::of() returns nothing. `registers`, `mask`: state
-    /// with which the thread continues.
+    /// Makes a path. Returns nothing for a thread for which SignalFrame::of() returns nothing. `registers`, `mask`:
+    /// state with which the thread continues.
     static std::optional<ReturnPath> of(const Tracee& thread, const Registers& registers, SignalMask mask,
                                         const SuspendedDispatch& dispatch);
 
@@ -30,8 +30,8 @@ public:
     /// Returns the bytes of the path for the address `address`, which is a result of placeBelow(). `restorer`: see
     /// SignalFrame::bytes().
     [[nodiscard]] std::vector<std::byte> bytes(RemoteAddress address, RemoteAddress restorer) const;
-    /// Returns registers with which the thread takes the path at once, with any setting of dispatch. Returns nothing for
-    /// a thread without dispatch, or without code for it (SuspendedDispatch::code()).
+    /// Returns registers with which the thread takes the path at once, with any setting of dispatch. Returns nothing
+    /// for a thread without dispatch, or without code for it (SuspendedDispatch::code()).
     [[nodiscard]] std::optional<Registers> entry(RemoteAddress address) const;
 
 private:

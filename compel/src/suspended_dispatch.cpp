@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-#include <compel/suspended_dispatch.hpp>
 #include <compel/registers.hpp>
 #include <compel/remote_syscalls.hpp>
+#include <compel/suspended_dispatch.hpp>
 
 #include <array>
 #include <cstddef>
@@ -47,13 +47,15 @@ void SuspendedDispatch::findCode(Tracee& thread) {
         return isAllowed(code.address, syscallInstructionBytes.size()) &&
                isAllowed(code.restorer, restorerBytes.size());
     };
-    code_ = thread.allowedCode();
-    if (code_ && isUsable(*code_) && hasSyscallInstruction(thread.tid(), *code_))
+    const Tracee::AllowedCode known = thread.allowedCode();
+    code_.emplace(known.instruction, known.restorer);
+    if (isUsable(*code_) && hasSyscallInstruction(thread.tid(), *code_))
         return;
     code_ = findReturningInstruction(thread.tid(), bounds);
     if (code_ && !isUsable(*code_))
         code_.reset();
-    thread.setAllowedCode(code_);
+    if (code_)
+        thread.setAllowedCode({code_->address, code_->restorer});
 }
 
 }  // namespace compel

@@ -12,8 +12,8 @@ struct MemoryBounds {
     RemoteAddress end;
 };
 
-/// Finds a system call instruction with a restorer inside of bounds. Returns nothing if a process has none there, or has
-/// much code there.
+/// Finds a system call instruction with a restorer inside of bounds. Returns nothing if a process has none there, or
+/// has much code there.
 std::optional<SyscallInstruction> findReturningInstruction(pid_t pid, MemoryBounds bounds);
 
 }  // namespace compel

@@ -578,7 +578,8 @@ std::optional<int> resultAfterDeath(unsigned number, bool waits, int flags, int 
         },
         marked);
     ::kill(child.pid(), SIGCONT);
-    REQUIRE(test::eventually([&] { return test::statusOf(child.pid(), "SigPnd").find_first_not_of("0 \t\n") == std::string::npos; }));
+    REQUIRE(test::eventually(
+        [&] { return test::statusOf(child.pid(), "SigPnd").find_first_not_of("0 \t\n") == std::string::npos; }));
     REQUIRE(::write(line[1], "x", 1) == 1);
     const int code = child.exitCode().value();
     ::close(line[0]);

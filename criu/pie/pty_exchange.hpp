@@ -27,7 +27,17 @@ struct PtyBytes {
 };
 
 /// Call that has failed.
-enum class PtyStep : std::uint32_t { None, OpenSlave, ReadSettings, WriteSettings, Flags, PacketMode, Read, Write, Count };
+enum class PtyStep : std::uint32_t {
+    None,
+    OpenSlave,
+    ReadSettings,
+    WriteSettings,
+    Flags,
+    PacketMode,
+    Read,
+    Write,
+    Count
+};
 
 /// Arguments and results. All members have a fixed layout.
 struct PtyJob {
@@ -43,8 +53,8 @@ struct PtyJob {
     PtySettings settings = {};
     std::uint64_t lost = 0;  ///< number of bytes that didn't fit, or that the line discipline may have changed
     PtyStep failed = PtyStep::None;
-    std::int32_t error = 0;  ///< errno of the first failure
-    std::uint32_t taken = 0;  ///< 1 if exchange() has begun to read
+    std::int32_t error = 0;     ///< errno of the first failure
+    std::uint32_t taken = 0;    ///< 1 if exchange() has begun to read
     std::uint32_t tooMuch = 0;  ///< 1 if more than `limit` bytes wait
 };
 
@@ -220,8 +230,8 @@ private:
         return (settings.local & kCanonical) != 0 && (settings.local & kExternal) == 0;
     }
     static bool endsLine(std::uint8_t byte, const PtySettings& settings) noexcept {
-        return byte == '\n' || (byte != 0 && (byte == settings.characters[kLineEndAt] ||
-                                              byte == settings.characters[kOtherLineEndAt]));
+        return byte == '\n' ||
+               (byte != 0 && (byte == settings.characters[kLineEndAt] || byte == settings.characters[kOtherLineEndAt]));
     }
     static std::uint8_t& byteAt(const PtyBytes& bytes, std::uint64_t index) noexcept {
         return reinterpret_cast<std::uint8_t*>(bytes.at)[index];
@@ -230,7 +240,8 @@ private:
         return reinterpret_cast<std::uint32_t*>(job_.ends.at)[index];
     }
 
-    /// Reads once, and returns the number of bytes. Returns kNothing if the queue is empty, and kFailed after a failure.
+    /// Reads once, and returns the number of bytes. Returns kNothing if the queue is empty, and kFailed after a
+    /// failure.
     std::int64_t readSome(std::int32_t fd, PtyBytes& into) noexcept {
         const std::int64_t got = run(SYS_read, number(fd), into.at + into.size, kPtyLine);
         // EIO: the queue is empty, and the other end is closed.

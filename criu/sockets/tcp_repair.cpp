@@ -87,7 +87,8 @@ ResetIfClosed::ResetIfClosed(int socket) : socket_(socket) {
     constexpr linger kReset{1, 0};
     socklen_t size = sizeof(before_);
     sys(::getsockopt(socket, SOL_SOCKET, SO_LINGER, &before_, &size), "read SO_LINGER");
-    sys(::setsockopt(socket, SOL_SOCKET, SO_LINGER, &kReset, sizeof(kReset)), "let the kernel reset a closed connection");
+    sys(::setsockopt(socket, SOL_SOCKET, SO_LINGER, &kReset, sizeof(kReset)),
+        "let the kernel reset a closed connection");
 }
 
 void ResetIfClosed::end() {

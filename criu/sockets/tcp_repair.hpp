@@ -55,9 +55,9 @@ void leaveRepair(int socket);
 /// Ends repair mode without a window probe.
 void leaveRepairQuietly(int socket);
 
-/// Mode in which the kernel resets a connection that is closed (SO_LINGER with no time). If criu is killed, the kernel then
-/// drops the queued data, and sends one reset instead of data and a FIN until they arrive. A locked network drops the
-/// reset. All functions throw Error.
+/// Mode in which the kernel resets a connection that is closed (SO_LINGER with no time). If criu is killed, the kernel
+/// then drops the queued data, and sends one reset instead of data and a FIN until they arrive. A locked network drops
+/// the reset. All functions throw Error.
 class ResetIfClosed {
 public:
     explicit ResetIfClosed(int socket);

@@ -27,8 +27,8 @@ constexpr std::size_t kLimit = std::size_t{1} << 20;
 constexpr std::size_t kLimitInside = std::size_t{1} << 18;
 
 pie::PtySettings asRaw(const kernel::LineSettings& from) {
-    pie::PtySettings to{from.input, from.output,    from.control,     from.local, from.discipline,
-                        {},         from.inputSpeed, from.outputSpeed};
+    pie::PtySettings to{from.input,      from.output, from.control,    from.local,
+                        from.discipline, {},          from.inputSpeed, from.outputSpeed};
     std::copy(from.characters.begin(), from.characters.end(), std::begin(to.characters));
     return to;
 }

@@ -38,10 +38,10 @@ struct Exchanged {
     std::size_t lost = 0;  ///< number of bytes that didn't fit, or that the line discipline may have changed
 };
 
-/// Lets a stopped process read all waiting bytes of a pseudoterminal and write them again. If criu is killed, the process
-/// still writes them. The process must be able to make system calls, the slave must not be its controlling terminal, and
-/// the terminal must have no locked settings. `master`: descriptor of the process, for reading and writing. Returns
-/// nothing if the process can't do this; the bytes then wait as before. Throws Error.
+/// Lets a stopped process read all waiting bytes of a pseudoterminal and write them again. If criu is killed, the
+/// process still writes them. The process must be able to make system calls, the slave must not be its controlling
+/// terminal, and the terminal must have no locked settings. `master`: descriptor of the process, for reading and
+/// writing. Returns nothing if the process can't do this; the bytes then wait as before. Throws Error.
 [[nodiscard]] std::optional<Exchanged> exchangeInside(compel::FrozenProcess& process, int master);
 
 /// Reads all input of the slave, including an incomplete line. `slave`: result of openPrivateSlave(). If it throws

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <compel/blob.hpp>
-#include <compel/suspended_dispatch.hpp>
 #include <compel/remote_memory.hpp>
+#include <compel/suspended_dispatch.hpp>
 #include <compel/tracee.hpp>
 
 #include <signal.h>
@@ -37,8 +37,9 @@ struct EndSignal {
 /// use the restart block (RemoteSyscalls).
 ///
 /// If the tracer dies, the blob runs to its end and restores the thread itself, also its syscall user dispatch
-/// (SuspendedDispatch); the mappings of the injection stay. The kernel kills a thread that was seized with `killOnExit`. A thread can't continue if it has a shadow stack, or if its
-/// seccomp filters forbid the blob's system calls.
+/// (SuspendedDispatch); the mappings of the injection stay. The kernel kills a thread that was seized with
+/// `killOnExit`. A thread can't continue if it has a shadow stack, or if its seccomp filters forbid the blob's system
+/// calls.
 class BlobRun {
 public:
     BlobRun(BlobRun&& other) noexcept;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 #pragma once
 
-#include <compel/suspended_dispatch.hpp>
 #include <compel/error.hpp>
 #include <compel/registers.hpp>
 #include <compel/remote_memory.hpp>
+#include <compel/suspended_dispatch.hpp>
 #include <compel/tracee.hpp>
 
 #include <array>
@@ -43,10 +43,10 @@ constexpr bool isSyscallError(std::int64_t result) noexcept {
 /// restart block.
 ///
 /// If the tracer dies and the instruction has a restorer, the thread continues unchanged, by a signal frame in the
-/// unused part of its stack. Syscall user dispatch is off during the calls; it stays off after the tracer's death only if
-/// it allows system calls by no code with a restorer (SuspendedDispatch). A 32-bit thread needs no restorer for common calls such as mmap and munmap if its process
-/// has the 32-bit vDSO. No other memory of the process changes. If the process has no system call instruction, writes
-/// one into executable memory for the time of the calls.
+/// unused part of its stack. Syscall user dispatch is off during the calls; it stays off after the tracer's death only
+/// if it allows system calls by no code with a restorer (SuspendedDispatch). A 32-bit thread needs no restorer for
+/// common calls such as mmap and munmap if its process has the 32-bit vDSO. No other memory of the process changes. If
+/// the process has no system call instruction, writes one into executable memory for the time of the calls.
 ///
 /// Afterwards the thread is in the same kind of stop as before (Interrupted or GroupStop). The destructor restores the
 /// thread; restore() also reports failures. While this object exists, no other code may resume or change the thread.
@@ -121,7 +121,7 @@ private:
     std::unique_ptr<const CompatCalls> compat_;  ///< null unless the thread needs it to survive the tracer's death
     SuspendedDispatch dispatch_;
     std::optional<Registers> returning_;  ///< ReturnPath::entry() of the frame at `frame_`
-    std::vector<std::byte> belowStack_;          ///< content of the stack that the frame replaces
+    std::vector<std::byte> belowStack_;   ///< content of the stack that the frame replaces
     std::array<std::byte, syscallInstructionBytes.size()> overwritten_{};
     bool poked_ = false;
     bool atEntry_ = false;

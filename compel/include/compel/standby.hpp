@@ -46,7 +46,7 @@ private:
     RemoteAddress frame_;
     std::optional<UserDispatch> dispatch_;
     std::optional<Registers> returning_;  ///< ReturnPath::entry() of the frame
-    RemoteAddress end_;  ///< end of the memory of the signal frame
+    RemoteAddress end_;                   ///< end of the memory of the signal frame
 };
 
 }  // namespace compel

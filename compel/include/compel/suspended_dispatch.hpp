@@ -8,8 +8,8 @@
 
 namespace compel {
 
-/// Syscall user dispatch of a stopped thread that makes system calls for its tracer. The tracer switches dispatch off for
-/// this time, because the kernel would raise SIGSYS for the calls.
+/// Syscall user dispatch of a stopped thread that makes system calls for its tracer. The tracer switches dispatch off
+/// for this time, because the kernel would raise SIGSYS for the calls.
 ///
 /// If the tracer dies, the thread itself switches dispatch on again. It needs code for this from which dispatch allows
 /// system calls, because it then returns to its own code by rt_sigreturn(2).

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <compel/registers.hpp>
-#include <compel/remote_memory.hpp>
 
 #include <signal.h>
 #include <sys/types.h>
@@ -211,9 +210,14 @@ public:
     /// 6.4, because it can't report the setting.
     [[nodiscard]] std::optional<UserDispatch> userDispatch() const;
     void setUserDispatch(const std::optional<UserDispatch>& dispatch);
+    /// Addresses of a system call instruction and of a restorer; 0 for none.
+    struct AllowedCode {
+        std::uint64_t instruction = 0;
+        std::uint64_t restorer = 0;
+    };
     /// Remembers code from which dispatch has allowed system calls (SuspendedDispatch). Makes no ptrace call.
-    [[nodiscard]] const std::optional<SyscallInstruction>& allowedCode() const noexcept { return allowedCode_; }
-    void setAllowedCode(const std::optional<SyscallInstruction>& code) noexcept { allowedCode_ = code; }
+    [[nodiscard]] AllowedCode allowedCode() const noexcept { return allowedCode_; }
+    void setAllowedCode(AllowedCode code) noexcept { allowedCode_ = code; }
 
     /// Returns the thread's seccomp filters in the order of their installation. The tracer needs CAP_SYS_ADMIN, and
     /// must not have seccomp filters itself.
@@ -235,7 +239,7 @@ private:
     SeizeOptions options_;
     State state_ = State::Running;
     bool callEnds_ = false;  ///< see callEndsWithTracer()
-    std::optional<SyscallInstruction> allowedCode_;
+    AllowedCode allowedCode_;
     std::optional<StopInfo> stop_;
 };
 

@@ -196,8 +196,8 @@ std::vector<std::byte> SignalFrame::bytes(RemoteAddress address, RemoteAddress r
 
 std::size_t signalFrameRoom() noexcept {
     // The first frame of a ReturnPath has no state.
-    return SignalFrame::statelessSize + stateOffset +
-           std::max(stateLayout().enabledSize, legacySize + headerSize) + sizeof(lastMark) + stateAlignment;
+    return SignalFrame::statelessSize + stateOffset + std::max(stateLayout().enabledSize, legacySize + headerSize) +
+           sizeof(lastMark) + stateAlignment;
 }
 
 }  // namespace compel

@@ -350,7 +350,8 @@ compel::FrozenProcess* FileCollector::callable(HostPid pid) {
         return nullptr;
     compel::FrozenProcess& process = *(*task)->process;
     // The kernel applies filters again when criu ends, and accepts no signal frame of a thread with a shadow stack.
-    if ((*task)->status.seccomp.value_or(kernel::SeccompMode::Disabled) != kernel::SeccompMode::Disabled || process.leader().shadowStackPointer())
+    if ((*task)->status.seccomp.value_or(kernel::SeccompMode::Disabled) != kernel::SeccompMode::Disabled ||
+        process.leader().shadowStackPointer())
         return nullptr;
     return &process;
 }
