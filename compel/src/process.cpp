@@ -268,6 +268,13 @@ void FrozenProcess::forgetEnded() {
         memory_ = RemoteMemory(leader().tid());
 }
 
+FrozenThread& FrozenProcess::adopt(pid_t tid) {
+    FrozenThread& thread = threads_.emplace_back(FrozenThread{.tracee = Tracee::bornTraced(tid, leader().options())});
+    if (thread.tracee.waitStop().kind != StopInfo::Kind::Interrupted)
+        fail("thread ", tid, " of process ", pid_, " isn't stopped at its birth");
+    return thread;
+}
+
 std::optional<SyscallInstruction> FrozenProcess::syscallInstruction() {
     if (!syscallInstruction_)
         syscallInstruction_ = findSyscallInstruction(

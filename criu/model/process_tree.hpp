@@ -60,6 +60,9 @@ struct Task {
     /// True if the main thread has ended while other threads live. Its core image has no registers.
     bool leaderEnded = false;
     std::vector<Thread> threads;  ///< threads of the process; the leader is the first
+    /// True in a restore if the process creates its other threads only in its nested user namespace. The kernel lets
+    /// only a process with one thread enter a user namespace (userns_install() in kernel/user_namespace.c).
+    bool lateThreads = false;
 
     std::optional<Record<TaskKobjIdsEntry>> ids;
     std::optional<Record<FsEntry>> fs;

@@ -109,7 +109,7 @@ std::set<TreePid> earlyThreads(const Task& task) {
     std::set<TreePid> found;
     // No thread is early if the process has another pid namespace for children: it enters this namespace as its last
     // step, and creates its threads before.
-    if (!task.alive() || !task.ids || (*task.ids)->has_pid_for_children_ns_id != 0)
+    if (!task.alive() || task.lateThreads || !task.ids || (*task.ids)->has_pid_for_children_ns_id != 0)
         return found;
     std::set<TreePid> parents;
     for (const Task* const child : task.children)

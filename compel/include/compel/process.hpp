@@ -72,6 +72,11 @@ public:
     void releaseEndingLeader();
     [[nodiscard]] const RemoteMemory& memory() const noexcept { return memory_; }
 
+    /// Adds a thread that is traced since its creation: a thread of the process has created it by clone(2) with
+    /// CLONE_PTRACE. Waits until the new thread has stopped. Pointers to elements of threads() become invalid. Throws
+    /// Error.
+    FrozenThread& adopt(pid_t tid);
+
     /// Returns a system call instruction in the process; nothing if it has none. Caches the result of
     /// findSyscallInstruction().
     [[nodiscard]] std::optional<SyscallInstruction> syscallInstruction();

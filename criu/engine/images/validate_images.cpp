@@ -14,6 +14,7 @@
 #include "criu/device/subsystem.hpp"
 #include "criu/engine/client_rules.hpp"
 #include "criu/engine/engine.hpp"
+#include "criu/engine/images/find_late_threads.hpp"
 #include "criu/engine/images/image_limits.hpp"
 #include "criu/engine/images/untrusted_images.hpp"
 #include "criu/engine/restore/restore_images.hpp"
@@ -128,6 +129,7 @@ RestoreImages readValidatedImages(ImageDir& images, const memory::PageSources& p
     if (options.cpuCaps.has(model::CpuCap::Image))
         task::checkCpu(images, options.cpuCaps);
     requireLabels(content, run);
+    findLateThreads(content, images);
     clearRootDeathSignal(content.tree, run);
     run.log.stage("plan");
     return content;

@@ -31,8 +31,10 @@
 #include "criu/engine/restore/restore_images.hpp"
 #include "criu/engine/restore/restore_run.hpp"
 #include "criu/engine/restore/task/drop_privileges.hpp"
+#include "criu/engine/restore/task/late_threads.hpp"
 #include "criu/engine/restore/task/restorer_area.hpp"
 #include "criu/engine/restore/task/rights_check.hpp"
+#include "criu/engine/restore/task/thread_steps.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/kernel/wait_group_stop.hpp"
 #include "criu/model/pid_map.hpp"
@@ -112,6 +114,39 @@ void prepareEnd(compel::Tracee& leader, std::uint64_t instruction, const CoreEnt
     leader.setSignalMask(~compel::SignalMask{0});
 }
 
+void moveThreads(const model::Task& task, const PrivilegeDrop::Threads& threads, cgroup::CgroupRestore& cgroups) {
+    const std::uint32_t ofProcess = cgroup::setOf(task.core());
+    for (const model::Thread& thread : task.threads)
+        if (const std::uint32_t set = cgroup::setOf(**thread.core); set != 0 && set != ofProcess)
+            if (const auto made = threads.find(thread.tid); made != threads.end())
+                cgroups.moveThread(HostPid(made->second->tracee.tid()), set, ofProcess);
+}
+
+/// Returns the functions that create and complete the late threads of a process. `threads`: gets the new threads.
+/// All arguments must outlive the result.
+PrivilegeDrop::Late lateThreads(const RestoreRun& run, const PidMap& pids, compel::FrozenProcess& process,
+                                const model::Task& task, const compel::InjectedMemory& area,
+                                PrivilegeDrop::Threads& threads) {
+    const auto create = [&run, &pids, &process, &task, &area, &threads] {
+        const std::size_t present = process.threads().size();
+        createLateThreads(process, task, run.content.tree.nested(), pids, area);
+        const kernel::ProcPid dir = kernel::ProcDir().open(process.pid());
+        for (std::size_t i = present; i < process.threads().size(); ++i) {
+            compel::FrozenThread& thread = process.threads()[i];
+            threads.emplace(pids.insideOf(dir, HostPid(thread.tracee.tid())), &thread);
+        }
+        moveThreads(task, threads, run.cgroups);
+    };
+    const auto compose = [steps = ThreadSteps(run, task), &task](std::size_t thread, pie::StepList& list,
+                                                                 pie::RemoteData& data) {
+        if (thread != 0)
+            steps.compose(task.threads[thread], list, data);
+        else
+            steps.composeTimers(list, data);
+    };
+    return {create, compose};
+}
+
 void makeDumpable(compel::FrozenProcess& process) {
     compel::RemoteSyscalls calls(process.leader(), process.syscallInstruction());
     calls.checkedCall("become dumpable", SYS_prctl, {PR_SET_DUMPABLE, 1});
@@ -157,7 +192,7 @@ ResumedTree::ResumedTree(const RestoreRun& run, const PidMap& pids, bool keepsRe
         run.lazy->begin();
     }
     for (std::size_t first = 0; first < members_.size(); first += kProcessesAtOnce)
-        dropPrivileges(run, first, std::min(first + kProcessesAtOnce, members_.size()));
+        dropPrivileges(run, pids, first, std::min(first + kProcessesAtOnce, members_.size()));
     forEach([&](compel::FrozenProcess& process, const Member& member) { complete(run, process, member); });
 }
 
@@ -182,6 +217,8 @@ void ResumedTree::seize(const RestoreRun& run, const PidMap& pids, const Restore
         process.stop(options);
         requireParked(process, member.area);
         const kernel::ProcPid dir = kernel::ProcDir().open(process.pid());
+        // Room for late threads: other objects have pointers to the elements.
+        process.threads().reserve(member.task->threads.size() + 1);
         for (compel::FrozenThread& thread : process.threads())
             member.threads.emplace(pids.insideOf(dir, HostPid(thread.tracee.tid())), &thread);
     }
@@ -203,7 +240,7 @@ void ResumedTree::releaseFiles(const RestoreRun& run, compel::FrozenProcess& pro
 }
 
 /// Sets the credentials of the processes from index `first` to `end`. Unmaps the restorer unless commit() needs it.
-void ResumedTree::dropPrivileges(const RestoreRun& run, std::size_t first, std::size_t end) {
+void ResumedTree::dropPrivileges(const RestoreRun& run, const PidMap& pids, std::size_t first, std::size_t end) {
     const PrivilegeDrop::Common common{
         run.start.credentials, run.start.dumpable, *run.start.labels, {run.start.limits, run.start.limitsBefore}};
     std::deque<PrivilegeDrop> drops;
@@ -214,15 +251,19 @@ void ResumedTree::dropPrivileges(const RestoreRun& run, std::size_t first, std::
         }
     };
     forEach([&](std::size_t i) {
-        const Member& member = members_[i];
+        Member& member = members_[i];
         const model::Task& task = *member.task;
-        moveThreads(task, member.threads, run.cgroups);
+        if (!task.lateThreads)
+            moveThreads(task, member.threads, run.cgroups);
         const auto seccomp = run.content.seccomp.find(task.pid);
         const UniqueFd* const users = run.nsContext.usernsOf(task);
         drops
             .emplace_back(processes_[i], member.threads, task,
                           seccomp != run.content.seccomp.end() ? &seccomp->second : nullptr, common,
-                          users != nullptr ? users->get() : -1)
+                          users != nullptr ? users->get() : -1,
+                          task.lateThreads
+                              ? std::optional(lateThreads(run, pids, processes_[i], task, member.area, member.threads))
+                              : std::nullopt)
             .start(member.area);
     });
     std::vector<compel::Injection*> restorers;
@@ -244,9 +285,11 @@ void ResumedTree::complete(const RestoreRun& run, compel::FrozenProcess& process
     setThreads(process, member);
     if (run.nsContext.ids.isOwnNamespace()) {
         task::restorePrivilegedAttributes(*task.core().tc, kernel::ProcDir().open(process.pid()));
+    }
+    // The leader of a process with late threads has its own scheduling, which the new threads have inherited.
+    if (run.nsContext.ids.isOwnNamespace() || task.lateThreads)
         for (const model::Thread& thread : task.threads)
             task::applyScheduling(HostPid(member.threads.at(thread.tid)->tracee.tid()), *(*thread.core)->thread_core);
-    }
 }
 
 void ResumedTree::requireRights(const RestoreRun& run, const PidMap& pids) const {
@@ -270,14 +313,6 @@ ResumedTree::KillOnFailure::~KillOnFailure() {
     // the namespace are reaped.
     while (!processes_.empty())
         processes_.pop_back();
-}
-
-void ResumedTree::moveThreads(const model::Task& task, const Threads& threads, cgroup::CgroupRestore& cgroups) {
-    const std::uint32_t ofProcess = cgroup::setOf(task.core());
-    for (const model::Thread& thread : task.threads)
-        if (const std::uint32_t set = cgroup::setOf(**thread.core); set != 0 && set != ofProcess)
-            if (const auto made = threads.find(thread.tid); made != threads.end())
-                cgroups.moveThread(HostPid(made->second->tracee.tid()), set, ofProcess);
 }
 
 void ResumedTree::setThreads(compel::FrozenProcess& process, const Member& member) const {

@@ -56,7 +56,7 @@ private:
 
     void seize(const RestoreRun& run, const PidMap& pids, const RestorerAreas& areas);
     static void releaseFiles(const RestoreRun& run, compel::FrozenProcess& process, const Member& member);
-    void dropPrivileges(const RestoreRun& run, std::size_t first, std::size_t end);
+    void dropPrivileges(const RestoreRun& run, const PidMap& pids, std::size_t first, std::size_t end);
     void complete(const RestoreRun& run, compel::FrozenProcess& process, const Member& member) const;
     [[nodiscard]] bool beginStandby(const RestoreRun& run, bool stopAll);
     void recordProcesses(Log& log) const;
@@ -68,7 +68,6 @@ private:
     void unmapRestorers(const RestoreRun& run, std::size_t first, std::size_t end);
     std::optional<compel::SyscallInstruction> instructionOf(compel::FrozenProcess& process);
     [[nodiscard]] static bool becomesDumpable(const RestoreRun& run, const model::Task& task);
-    static void moveThreads(const model::Task& task, const Threads& threads, cgroup::CgroupRestore& cgroups);
     void setThreads(compel::FrozenProcess& process, const Member& member) const;
     void endLeaders(const RestoreRun& run);
     template <typename Work>

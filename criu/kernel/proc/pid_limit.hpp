@@ -34,4 +34,13 @@ private:
     int given_ = -1;
 };
 
+/// Makes the kernel assign `next`, or the lowest free number above it, to the next process or thread of a pid namespace
+/// that is created without a chosen pid (/proc/sys/kernel/ns_last_pid). `pidNamespace`: descriptor; -1 for this
+/// process' pid namespace. Accesses another namespace in a child that enters it. Needs CAP_CHECKPOINT_RESTORE or
+/// CAP_SYS_ADMIN in the user namespace that owns the pid namespace. Throws Error.
+void setNextPid(int pidNamespace, pid_t next);
+
+/// Returns the number that the kernel assigns next in this process' pid namespace if it is free. Throws Error.
+[[nodiscard]] pid_t nextPid();
+
 }  // namespace criu::kernel

@@ -126,13 +126,10 @@ NestedUserns::NestedUserns(const ImageDir& images, const std::vector<std::uint32
                            const model::ProcessTree& tree) {
     for (const std::uint32_t number : numbers)
         add(images, number);
-    // Refuses processes with several threads, because setns(2) does. Refuses a shared descriptor table, because such a
-    // process can't close its own copies of descriptors.
+    // Refuses a shared descriptor table, because such a process can't close its own copies of descriptors.
     for (const auto& task : tree.tasks) {
         if (!task->alive() || spaceOf(*task) == nullptr)
             continue;
-        if (task->threads.size() > 1)
-            fail("process {} has several threads, and a user namespace other than that of the tree", task->pid);
         if (task->files->users.size() > 1)
             fail("process {} shares its descriptors, and has a user namespace other than that of the tree", task->pid);
     }

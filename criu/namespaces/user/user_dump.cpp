@@ -22,9 +22,11 @@
 #include "criu/kernel/proc/proc_ns.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/kernel/proc/sharing.hpp"
+#include "criu/kernel/proc/status.hpp"
 #include "criu/model/options.hpp"
 #include "criu/namespaces/namespace_dump.hpp"
 #include "criu/namespaces/non_root_ns_dump.hpp"
+#include "criu/task/security_label.hpp"
 
 /// Dump of user namespaces (user_namespaces(7)) with their id maps.
 namespace criu::namespaces {
@@ -283,8 +285,7 @@ private:
         owner.owned.emplace_back(other, process.pid);
     }
 
-    /// Throws Error if a process couldn't enter its nested user namespace. A process enters it last, and setns(2)
-    /// requires a process with one thread.
+    /// Throws Error if a process couldn't enter its nested user namespace, which it enters last.
     void requireMembers() const {
         if (further_.empty())
             return;
@@ -300,12 +301,46 @@ private:
                     "of the tree, which can't be dumped yet",
                     process.describe());
             if (process.threads.size() > 1)
-                fail(
-                    "{} has several threads, and is in a user namespace other than that of the tree, which can't be "
-                    "dumped yet",
-                    process.describe());
+                requireThreads(process);
         }
         requireOwnDescriptors();
+    }
+
+    /// Throws Error if criu couldn't create the threads of a process in its nested user namespace. A restore creates
+    /// them when the process has entered the namespace, because setns(2) requires a process with one thread.
+    static void requireThreads(const SeenProcess& process) {
+        // The kernel doesn't create threads in a process whose children are born in another pid namespace
+        // (copy_process() in kernel/fork.c).
+        if (process.ids.pidForChildren != process.ids.of(kernel::NamespaceKind::Pid))
+            fail(
+                "{} has several threads, has its children in another pid namespace than its own, and is in a user "
+                "namespace other than that of the tree, which can't be dumped yet",
+                process.describe());
+        kernel::ProcBuffer buffer;
+        const kernel::TaskStatus first = kernel::readThreadStatus(process.dir, process.threads.front().value, buffer);
+        for (const HostPid thread : process.threads) {
+            const kernel::TaskStatus status = kernel::readThreadStatus(process.dir, thread.value, buffer);
+            if (status.uid != first.uid || status.gid != first.gid || status.groups != first.groups)
+                fail(
+                    "thread {} of {} has other users or groups than the process, which is in a user namespace other "
+                    "than that of the tree, and can't be dumped yet",
+                    thread, process.describe());
+        }
+        for (const kernel::KcmpType kind : {kernel::KcmpType::Fs, kernel::KcmpType::SysvSem}) {
+            const kernel::Sharing objects(process.threads, kind);
+            for (const HostPid thread : process.threads)
+                if (objects.firstOf(thread) != objects.firstOf(process.threads.front()))
+                    fail(
+                        "thread {} of {} has a working directory or semaphore adjustments of its own, and is in a user "
+                        "namespace other than that of the tree, which can't be dumped yet",
+                        thread, process.describe());
+        }
+        if (const auto label = task::securityLabel(process.dir);
+            label && label != task::securityLabel(kernel::ProcDir().self()))
+            fail(
+                "{} has several threads and the security label {}, and is in a user namespace other than that of the "
+                "tree, which can't be dumped yet",
+                process.describe(), *label);
     }
 
     void requireOwnDescriptors() const {

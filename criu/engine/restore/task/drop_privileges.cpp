@@ -48,13 +48,15 @@ struct PrivilegeDrop::Running {
 PrivilegeDrop::~PrivilegeDrop() = default;
 
 PrivilegeDrop::PrivilegeDrop(compel::FrozenProcess& process, const Threads& threads, const model::Task& task,
-                             const std::vector<task::SeccompPlan>* seccomp, const Common& common, int users)
+                             const std::vector<task::SeccompPlan>* seccomp, const Common& common, int users,
+                             std::optional<Late> late)
     : process_(process),
       threads_(threads),
       task_(task),
       seccomp_(seccomp),
       common_(common),
       users_(users),
+      late_(std::move(late)),
       changes_(users >= 0 || changesCredentials(task, common.credentials)) {}
 
 bool PrivilegeDrop::changesCredentials(const model::Task& task, const task::Credentials& now) {
@@ -70,27 +72,49 @@ compel::Tracee& PrivilegeDrop::tracee(std::size_t thread) const {
     return found->second->tracee;
 }
 
+/// Returns true if the program must clear the dumpable flag. Without CAP_SYS_PTRACE, the kernel wouldn't let criu
+/// itself open the memory of an undumpable process. Such a criu has only processes of its own user, which may read
+/// criu's images, too.
+bool PrivilegeDrop::hides(bool idsChange) const {
+    return common_.dumpable.needsClearing(**task_.mm, changes_, idsChange) && kernel::hasCapability(CAP_SYS_PTRACE);
+}
+
+/// Makes the leader enter its user namespace, and keep all capabilities there.
+void PrivilegeDrop::enterUsers(compel::Injection& injection) {
+    pie::StepList steps;
+    pie::RemoteData data(injection.data());
+    const bool hide = hides(true);
+    if (hide)
+        task::clearDumpable(steps);
+    const task::Credentials wanted = task::Credentials::ofImage(*task_.core().thread_core->creds);
+    entered_ = task::enterUserNamespace(common_.credentials, wanted, users_, steps, data);
+    if (hide)
+        task::clearDumpable(steps);
+    runProgram(injection, steps, data, process_.leader());
+}
+
 void PrivilegeDrop::compose(std::size_t thread, pie::StepList& steps, pie::RemoteData& data) const {
     const CoreEntry& core = **task_.threads[thread].core;
     const ThreadCoreEntry& own = *core.thread_core;
+    if (late_)
+        late_->compose(thread, steps, data);
     if (seccomp_ != nullptr)
         task::restoreSeccomp((*seccomp_)[thread], steps, data);
     const task::Credentials wanted = task::Credentials::ofImage(*own.creds);
     const bool idsChange = users_ >= 0 || wanted.uid.effective != common_.credentials.uid.effective ||
                            wanted.gid.effective != common_.credentials.gid.effective;
-    // Without CAP_SYS_PTRACE, the kernel wouldn't let criu itself open the memory of an undumpable process. Such a criu
-    // has only processes of its own user, which may read criu's images, too.
-    const bool hides =
-        common_.dumpable.needsClearing(**task_.mm, changes_, idsChange) && kernel::hasCapability(CAP_SYS_PTRACE);
-    if (hides)
+    const bool hide = hides(idsChange);
+    if (hide)
         task::clearDumpable(steps);
     task::LabelRestore::Steps label(common_.labels, *own.creds);
     label.open(steps, data);
-    const task::Credentials now =
-        users_ >= 0 ? task::enterUserNamespace(common_.credentials, wanted, users_, steps, data) : common_.credentials;
+    const task::Credentials now = entered_ ? *entered_
+                                  : users_ >= 0
+                                      ? task::enterUserNamespace(common_.credentials, wanted, users_, steps, data)
+                                      : common_.credentials;
     task::restoreCredentials(now, wanted, steps, data);
     label.write(steps, data);
-    if (hides && idsChange)
+    if (hide && idsChange)
         task::clearDumpable(steps);
     if (!changes_ && common_.dumpable.isAsWanted(**task_.mm))
         task::setDumpable(steps);
@@ -98,6 +122,8 @@ void PrivilegeDrop::compose(std::size_t thread, pie::StepList& steps, pie::Remot
     task::restoreKernelAddresses(core, steps);
     if (const std::uint64_t pointer = task::criticalSectionPointer(own); pointer != 0)
         process_.memory().writeValue(pointer, std::uint64_t{0});
+    if (thread == 0 && late_)
+        task::restoreLimit(*task_.core().tc, common_.limits, RLIMIT_SIGPENDING, steps, data);
     if (thread == 0)
         task::restoreLimit(*task_.core().tc, common_.limits, RLIMIT_NPROC, steps, data);
 }
@@ -122,6 +148,13 @@ void PrivilegeDrop::start(const compel::InjectedMemory& restorer) {
     pie::StepList steps;
     pie::RemoteData& data = running_->data;
     addControlUnmapping(restorer, steps);
+    if (late_) {
+        runProgram(injection, steps, data, process_.leader());
+        enterUsers(injection);
+        late_->create();
+        steps = pie::StepList();
+        data = pie::RemoteData(injection.data());
+    }
     if (seccomp_ != nullptr)
         task::restoreCommonSeccomp(seccomp_->front(), steps, data);
     if (task_.threads.size() > 1) {

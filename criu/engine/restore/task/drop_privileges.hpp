@@ -3,7 +3,9 @@
 
 #include <compel/process.hpp>
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -29,6 +31,8 @@ namespace criu::engine {
 /// The interpreter executes the programs, and may be unmapped at the end. The first step unmaps the control page,
 /// because the process shares this page with processes of other credentials.
 ///
+/// A process with late threads first enters its user namespace, and creates its threads there.
+///
 /// Each thread executes one program; the leader is the last. A program sets the following state, in this order:
 /// - seccomp filters: installing them needs CAP_SYS_ADMIN (seccomp(2)), which the thread may lose with its credentials.
 ///   The tracer suspends the filters, so they don't block the other steps (PTRACE_O_SUSPEND_SECCOMP).
@@ -52,10 +56,21 @@ public:
         task::LimitsAtBirth limits;
     };
 
-    /// All arguments must outlive this object. `seccomp`: null for a process without filters. `users`: descriptor
-    /// number in the process for the user namespace that the process enters; -1 if the process stays in its namespace.
+    /// Functions for a process with late threads (model::Task::lateThreads).
+    struct Late {
+        /// Creates the threads, and adds them to `threads`. The leader has entered its user namespace.
+        std::function<void()> create;
+        /// Adds the steps of a thread for which the thread needs no privilege in criu's user namespace. The argument
+        /// is the index of the thread.
+        std::function<void(std::size_t thread, pie::StepList& steps, pie::RemoteData& data)> compose;
+    };
+
+    /// All arguments must outlive this object, except `late`. `seccomp`: null for a process without filters. `users`:
+    /// descriptor number in the process for the user namespace that the process enters; -1 if the process stays in its
+    /// namespace. `late`: unset unless the process has late threads.
     PrivilegeDrop(compel::FrozenProcess& process, const Threads& threads, const model::Task& task,
-                  const std::vector<task::SeccompPlan>* seccomp, const Common& common, int users);
+                  const std::vector<task::SeccompPlan>* seccomp, const Common& common, int users,
+                  std::optional<Late> late);
 
     ~PrivilegeDrop();
     PrivilegeDrop(const PrivilegeDrop&) = delete;
@@ -77,6 +92,8 @@ public:
 private:
     struct Running;
 
+    [[nodiscard]] bool hides(bool idsChange) const;
+    void enterUsers(compel::Injection& injection);
     void compose(std::size_t thread, pie::StepList& steps, pie::RemoteData& data) const;
     void runOthers(compel::Injection& injection);
     [[nodiscard]] compel::Tracee& tracee(std::size_t thread) const;
@@ -87,6 +104,8 @@ private:
     const std::vector<task::SeccompPlan>* seccomp_;
     const Common& common_;
     int users_;
+    std::optional<Late> late_;
+    std::optional<task::Credentials> entered_;  ///< credentials after enterUsers()
     bool changes_;
     std::unique_ptr<Running> running_;  ///< interpreter and program of the leader; null before start()
 };

@@ -38,36 +38,14 @@ TaskSteps::TaskSteps(const RestoreRun& run, const model::Task& task, const Threa
       directories_(directories),
       reports_(reports),
       data_(data),
+      threads_(run, task),
       threadsReady_(data.reserve(sizeof(std::uint32_t))),
       earlyBegun_(data.reserve(sizeof(std::uint32_t))),
       earlyGo_(data.reserve(sizeof(std::uint32_t))) {
     const std::set<TreePid> early = model::earlyThreads(task);
-    personalities_ = std::any_of(task.threads.begin(), task.threads.end(), [](const model::Thread& thread) {
-        return (*thread.core)->thread_core->has_personality != 0;
-    });
     for (std::size_t i = 0; i < task.threads.size(); ++i)
         if (early.contains(task.threads[i].tid))
             early_.insert(i);
-}
-
-/// Returns a pid or tid in the pid namespace of the process.
-pid_t TaskSteps::numberOf(TreePid who) const {
-    return model::NestedPids::numberIn(run_.content.tree.nested().of(task_.pid), who);
-}
-
-void TaskSteps::composeThread(const model::Thread& thread, pie::StepList& steps) {
-    const CoreEntry& core = **thread.core;
-    const ThreadCoreEntry& own = *core.thread_core;
-    task::restoreThreadState(core, steps, data_);
-    task::restoreThreadControls(own, steps, data_);
-    // Sets the personality of every thread, because a new thread inherits the personality of its creator.
-    if (personalities_)
-        task::restorePersonality(own.has_personality != 0 ? own.personality : task_.core().tc->personality, steps);
-    task::restoreSignalStack(own, steps, data_);
-    // In a private user namespace, the process may not set its scheduling, so the coordinator does.
-    if (!run_.nsContext.ids.isOwnNamespace())
-        task::restoreScheduling(own, run_.start.scheduling, steps, data_);
-    task::restoreSignalQueue(own.signals_p, false, numberOf(task_.pid), numberOf(thread.tid), steps, data_);
 }
 
 /// Adds a step that gives the thread private copies of objects that it would share with its creator (unshare(2)).
@@ -90,7 +68,7 @@ void TaskSteps::composeSpawning(std::span<const pie::ThreadStart> starts, pie::S
 std::uint64_t TaskSteps::placeThread(const model::ThreadBirth& birth, std::span<const pie::ThreadStart> spawned,
                                      pie::StepList& steps) {
     composeUnsharing(birth, steps);
-    composeThread(task_.threads[birth.thread], steps);
+    threads_.compose(task_.threads[birth.thread], steps, data_);
     composeSpawning(spawned, steps);
     steps.add(pie::Op::FutexAdd, pie::Subject::Thread, 0, threadsReady_, 1);
     return steps.place(data_, reports_.failureAt, reports_.eventsAt, true);
@@ -180,19 +158,24 @@ void TaskSteps::compose(pie::StepList& steps) {
 
     task::restoreAttributes(core, **task_.mm, steps);
     task::restoreSignalActions(core, steps, data_);
-    composeThreads(steps);
+    if (!task_.lateThreads)
+        composeThreads(steps);
     // Closes criu's descriptors here, because all threads have entered their directories. If several processes share
     // the descriptor table, the coordinator closes them when all these processes are parked.
     if (task_.files->users.size() == 1)
         composeClosing(steps);
-    composeThread(leader, steps);
-    task::restoreSignalQueue(core.signals_s, true, numberOf(task_.pid), numberOf(task_.pid), steps, data_);
-    task::restoreTimers(
-        core.timers, task_.pid, [this](TreePid who) { return numberOf(who); }, run_.start.timerIdsSettable, steps,
-        data_);
+    threads_.compose(leader, steps, data_);
+    const pid_t number = threads_.numberOf(task_.pid);
+    task::restoreSignalQueue(core.signals_s, true, number, number, steps, data_);
+    if (!task_.lateThreads)
+        threads_.composeTimers(steps, data_);
     // Sets the limits after timers and queued signals are created, because the kernel compares their number with
     // RLIMIT_SIGPENDING.
-    std::uint32_t later = 1U << RLIMIT_NPROC;  // limits that other code sets later; PrivilegeDrop sets RLIMIT_NPROC
+    // Limits that other code sets later. PrivilegeDrop sets RLIMIT_NPROC, and RLIMIT_SIGPENDING after the signals and
+    // timers of late threads exist.
+    std::uint32_t later = 1U << RLIMIT_NPROC;
+    if (task_.lateThreads)
+        later |= 1U << RLIMIT_SIGPENDING;
     // The process still needs a free descriptor number for a userfaultfd, so ResumedTree sets RLIMIT_NOFILE later.
     if (run_.lazy != nullptr)
         later |= 1U << RLIMIT_NOFILE;

@@ -12,6 +12,7 @@
 #include "criu/base/ids.hpp"
 #include "criu/engine/fwd.hpp"
 #include "criu/engine/restore/birth/early_thread.hpp"
+#include "criu/engine/restore/task/thread_steps.hpp"
 
 namespace criu::engine {
 
@@ -23,7 +24,7 @@ struct StepReports {
 };
 
 /// Part of the restorer's program that runs when the memory of the process is complete. It closes criu's descriptors,
-/// sets attributes that only the process and its threads can set, and creates all other threads.
+/// sets attributes that only the process and its threads can set, and creates all other threads except late ones.
 class TaskSteps {
 public:
     /// All arguments except `reports` must outlive this object. `data`: gets the data of the steps.
@@ -46,9 +47,7 @@ private:
         std::uint64_t stackTop = 0;
     };
 
-    [[nodiscard]] pid_t numberOf(TreePid who) const;
     void composeClosing(pie::StepList& steps) const;
-    void composeThread(const model::Thread& thread, pie::StepList& steps);
     void composeUnsharing(const model::ThreadBirth& birth, pie::StepList& steps);
     void composeSpawning(std::span<const pie::ThreadStart> starts, pie::StepList& steps);
     [[nodiscard]] std::uint64_t placeThread(const model::ThreadBirth& birth, std::span<const pie::ThreadStart> spawned,
@@ -62,12 +61,12 @@ private:
     const ThreadDirectories& directories_;
     StepReports reports_;
     pie::RemoteData& data_;
+    ThreadSteps threads_;
     std::uint64_t threadsReady_;  ///< address of a futex in the data: number of threads whose programs have ended
     /// Address of a futex in the data: number of early threads that have begun their programs.
     std::uint64_t earlyBegun_;
     std::uint64_t earlyGo_;        ///< address of a futex in the data: 1 when early threads may continue
     std::set<std::size_t> early_;  ///< indices of early threads
-    bool personalities_ = false;   ///< true if a thread has another personality than the leader
     std::vector<EarlyProgram> earlyPrograms_;
 };
 
