@@ -2,11 +2,14 @@
 #include "criu/sockets/unix_dump.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 
 #include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/base/loss.hpp"
 #include "criu/base/refusals.hpp"
 #include "criu/files/fown.hpp"
 #include "criu/files/open_fd.hpp"
@@ -44,6 +47,13 @@ bool isListed(const model::Options& options, std::uint32_t inode) {
     return std::any_of(options.externals.begin(), options.externals.end(), [&](const model::External& external) {
         return external.type == model::ExternalType::Unix && external.id == id;
     });
+}
+
+/// Returns true if the next call returns an error: ECONNRESET, because the peer has closed its end with unread data.
+bool hasPendingError(int socket) {
+    pollfd ask{socket, 0, 0};
+    sys(::poll(&ask, 1, 0), "poll a socket");
+    return (ask.revents & POLLERR) != 0;
 }
 
 /// Returns the socket's path, or its abstract name with @ in place of the first zero byte.
@@ -147,7 +157,15 @@ void UnixDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump&
     }
     if (info->type == SOCK_DGRAM || info->state == UnixState::Established) {
         const ErrorContext context([&] { return shown; });
-        queues_.add(file.copy.get(), info->type, info->receiveQueue, FileId{entry.id}, dump);
+        const bool reset = info->type != SOCK_DGRAM && hasPendingError(file.copy.get());
+        out.has_error = out.error = reset;
+        // Peeks at packets take the error. So criu doesn't peek into an empty queue.
+        if (!reset || info->receiveQueue != 0)
+            queues_.add(file.copy.get(), info->type, info->receiveQueue, FileId{entry.id}, dump);
+        if (reset && dump.options().finalState == model::FinalState::Running && !hasPendingError(file.copy.get()))
+            dump.log().loss(Loss::SocketState,
+                            "{} runs on without its pending error (ECONNRESET), which criu has taken with its packets",
+                            shown);
     }
 }
 

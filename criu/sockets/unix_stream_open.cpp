@@ -53,8 +53,13 @@ void UnixGroupOpener::openEnds(UnixSocket& one) {
         else
             rest = std::move(otherEnd);
     }
-    if (rest)
-        senders_[&one] = std::move(rest);
+    if (!rest)
+        return;
+    // The kernel gives the socket ECONNRESET when criu closes the other end with an unread byte (unix_release_sock() in
+    // net/unix/af_unix.c).
+    if (one.entry->has_error != 0 && one.entry->error != 0)
+        sys(::send(fdOf(one), "", 1, MSG_NOSIGNAL | MSG_DONTWAIT), "send a byte to the other end of {}", one.shown());
+    senders_[&one] = std::move(rest);
 }
 
 void UnixGroupOpener::fillEnd(UnixSocket& socket) {
