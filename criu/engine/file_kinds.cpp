@@ -70,7 +70,7 @@ constexpr FileKind kKinds[] = {
     {FD_TYPES__UND, [](Dump) { return files::makeRefusedDump(); }, nullptr},
     {FD_TYPES__UNIXSK, [](Dump with) { return sockets::makeUnixDump(with.externalSockets); },
      [](Restore with) { return sockets::makeUnixRestore(with.externalSockets, with.remaps); }},
-    {FD_TYPES__INETSK, [](Dump with) { return sockets::makeInetDump(with.network); },
+    {FD_TYPES__INETSK, [](Dump with) { return sockets::makeInetDump(with.network, with.program); },
      [](Restore with) { return sockets::makeInetRestore(with.network, addressUpdate(with.devices)); }},
     {FD_TYPES__NETLINKSK, [](Dump) { return sockets::makeNetlinkDump(); },
      [](Restore) { return sockets::makeNetlinkRestore(); }},

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "criu/files/file_kind.fwd.hpp"
+#include "criu/sockets/owner_program.hpp"
 #include "images/fdinfo.fwd.hpp"
 
 namespace criu::device {
@@ -53,6 +54,7 @@ struct FileDumpResources {
     const std::vector<tty::SeenSession>& sessions;
     namespaces::PosixQueuesDump* posixQueues;  ///< null if the tree has no private IPC namespace
     const files::RingOwners& rings;
+    const sockets::OwnerProgram& program;
 };
 
 /// Objects that the restore halves of fd kinds use; they must outlive the restore halves.

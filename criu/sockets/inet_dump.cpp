@@ -346,10 +346,13 @@ void InetDump::addPackets(const files::OpenFd& file, const InetType& type, InetS
     if (out.dst_port == 0)  // no port: a raw socket may be connected to an address without a port
         std::copy_n(info->destination.begin(), out.n_dst_addr, out.dst_addr);
     if (info->receiveQueue != 0)
-        dump.log().loss(Loss::Datagrams, "Datagrams that wait in {} are dropped", file.describe());
+        queues_.push_back(examineQueue(file, out, info->receiveQueue));
 }
 
 void InetDump::finish(files::FileDump& dump) {
+    for (const WaitingQueue& queue : queues_)
+        dumpQueue(queue, program_, dump);
+    queues_.clear();
     if (connections_.empty())
         return;
     std::vector<InetConnection> alive;

@@ -16,13 +16,14 @@
 #include "criu/sockets/multicast.hpp"
 #include "criu/sockets/network_lock.hpp"
 #include "criu/sockets/tcp_repair.hpp"
+#include "criu/sockets/udp_queue.hpp"
 
 namespace criu::sockets {
 
 /// Dump half of Internet sockets.
 class InetDump {
 public:
-    explicit InetDump(NetworkLock& lock) : lock_(lock) {}
+    InetDump(NetworkLock& lock, OwnerProgram program) : lock_(lock), program_(std::move(program)) {}
     ~InetDump() { release(); }
     InetDump(const InetDump&) = delete;
     InetDump& operator=(const InetDump&) = delete;
@@ -62,6 +63,8 @@ private:
     void dumpConnection(Connection& connection, std::optional<TcpRepair>& repair, const ImageDir& images) const;
 
     NetworkLock& lock_;
+    OwnerProgram program_;
+    std::vector<WaitingQueue> queues_;
     int pauses_ = 20;  ///< pauses of 5 ms that add() may still make until UDP sockets have sent their datagrams
     InetOptionsDump options_;
     MembershipsDump memberships_;

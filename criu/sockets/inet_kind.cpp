@@ -25,7 +25,7 @@ namespace {
 
 class InetKindDump final : public files::FileKindDump {
 public:
-    explicit InetKindDump(NetworkLock& lock) : dump_(lock) {}
+    InetKindDump(NetworkLock& lock, OwnerProgram program) : dump_(lock, std::move(program)) {}
 
     [[nodiscard]] bool claims(const files::OpenFd& file) const override {
         return file.socketFamily == AF_INET || file.socketFamily == AF_INET6;
@@ -165,8 +165,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<files::FileKindDump> makeInetDump(NetworkLock& lock) {
-    return std::make_unique<InetKindDump>(lock);
+std::unique_ptr<files::FileKindDump> makeInetDump(NetworkLock& lock, OwnerProgram program) {
+    return std::make_unique<InetKindDump>(lock, std::move(program));
 }
 
 std::unique_ptr<files::FileKindRestore> makeInetRestore(NetworkLock& lock, AddressUpdate update) {

@@ -18,6 +18,7 @@
 #include "criu/sockets/multicast.hpp"
 #include "criu/sockets/socket_options.hpp"
 #include "criu/sockets/tcp_stream.hpp"
+#include "criu/sockets/udp_queue.hpp"
 
 namespace criu::sockets {
 namespace {
@@ -149,7 +150,9 @@ bool RestoredInet::tryConnect(TcpStreamRestore& stream, int socket, std::uint32_
 
 void RestoredInet::openOther(int socket, std::uint32_t device, files::FileOpener& opener) const {
     // Without a port, only raw sockets can have an address.
-    if (ends_.local.port != 0 || (entry_.type == SOCK_RAW && !ends_.local.isAny()))
+    if (entry_.n_datagrams != 0)
+        bindWithQueue(socket, device, opener);
+    else if (ends_.local.port != 0 || (entry_.type == SOCK_RAW && !ends_.local.isAny()))
         bind(socket, device);
     if (state_ == TcpState::Listen)
         sys(::listen(socket, static_cast<int>(entry_.backlog)), "listen at {}", ends_.local.text());
@@ -170,6 +173,30 @@ bool RestoredInet::bindAfterClosed(int socket, const SocketAddress& address, soc
     const std::size_t forgotten = kernel::destroyClosedConnections(AF_INET6, ends_.local.port) +
                                   kernel::destroyClosedConnections(AF_INET, ends_.local.port);
     return forgotten != 0 && ::bind(socket, &address.generic, length) == 0;
+}
+
+/// Binds a UDP socket, and puts the datagrams of the images into its queue. If possible, first binds it to another
+/// port, because several sockets may share the dumped one.
+void RestoredInet::bindWithQueue(int socket, std::uint32_t device, files::FileOpener& opener) const {
+    // The kernel stores some ancillary data, such as that of IP_PKTINFO, when a datagram arrives.
+    restoreInetOptions(socket, entry_, opener.log());
+    const auto refill = [&](const InetEndpoint& local) {
+        refillQueue(socket, entry_, local, dumpedEnds_.local, device, opener.log());
+    };
+    InetEndpoint other = ends_.local;
+    other.port = 0;
+    SocketAddress address{};
+    socklen_t length = other.store(address, device);
+    const bool usesOther = !showsDestinationPort(entry_) && ::bind(socket, &address.generic, length) == 0 &&
+                           ::getsockname(socket, &address.generic, &length) == 0;
+    if (usesOther && InetEndpoint::fromSocket(address).port != 0) {
+        refill(InetEndpoint::fromSocket(address));
+        unbind(socket);
+        restoreDevice(socket, *entry_.opts);
+        return bind(socket, device);
+    }
+    bind(socket, device);
+    refill(ends_.local);
 }
 
 /// Binds to the address even if no interface has it yet (IP_FREEBIND). Without IP_FREEBIND, the kernel refuses a new

@@ -3,6 +3,7 @@
 
 #include "criu/files/file_kind.fwd.hpp"
 #include "criu/sockets/inet_endpoint.hpp"
+#include "criu/sockets/owner_program.hpp"
 
 namespace criu::files {
 class PathRemaps;
@@ -16,8 +17,8 @@ class ExternalSocketRestore;
 class NetworkLock;
 
 /// Fd kind of IPv4 and IPv6 sockets: TCP, UDP, UDP-Lite, raw and ping. `lock`: drops packets of TCP connections while
-/// criu dumps or restores them.
-std::unique_ptr<files::FileKindDump> makeInetDump(NetworkLock& lock);
+/// criu dumps or restores them. `program`: runs code in processes of the tree.
+std::unique_ptr<files::FileKindDump> makeInetDump(NetworkLock& lock, OwnerProgram program);
 /// Restore half of IPv4 and IPv6 sockets. `update`: function that may replace addresses after --inet-map has.
 std::unique_ptr<files::FileKindRestore> makeInetRestore(NetworkLock& lock, AddressUpdate update);
 

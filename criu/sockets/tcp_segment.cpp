@@ -6,46 +6,16 @@
 #include <netinet/tcp.h>
 
 #include <cstring>
-#include <span>
 
 #include "criu/base/error.hpp"
 #include "criu/base/unique_fd.hpp"
+#include "criu/sockets/internet_checksum.hpp"
 #include "criu/sockets/network_lock.hpp"
 
 namespace criu::sockets {
 namespace {
 
 constexpr std::uint8_t kHops = 64;
-
-/// Pseudo header: data that the checksum covers in addition to the segment. The order of the fields doesn't matter,
-/// because the checksum is a sum.
-struct PseudoHeader {
-    std::array<std::uint32_t, 4> from{};
-    std::array<std::uint32_t, 4> to{};
-    std::uint32_t length = 0;
-    std::uint32_t protocol = 0;
-};
-
-std::uint32_t sum(std::span<const std::byte> bytes) {
-    std::uint32_t total = 0;
-    for (std::size_t i = 0; i + 1 < bytes.size(); i += 2) {
-        std::uint16_t word = 0;
-        std::memcpy(&word, bytes.data() + i, sizeof(word));
-        total += word;
-    }
-    return total;
-}
-
-std::uint16_t folded(std::uint32_t total) {
-    while ((total >> 16) != 0)
-        total = (total & 0xffff) + (total >> 16);
-    return static_cast<std::uint16_t>(~total);
-}
-
-template <typename T>
-std::span<const std::byte> bytes(const T& object) {
-    return std::as_bytes(std::span(&object, 1));
-}
 
 tcphdr tcpHeader(const TcpSegment& segment) {
     tcphdr header{};
@@ -59,7 +29,7 @@ tcphdr tcpHeader(const TcpSegment& segment) {
     header.rst = segment.reset ? 1 : 0;
     header.window = htons(segment.window);
     const PseudoHeader pseudo{segment.from.words, segment.to.words, htonl(sizeof(header)), htonl(IPPROTO_TCP)};
-    header.check = folded(sum(bytes(pseudo)) + sum(bytes(header)));
+    header.check = folded(sum(bytesOfHeader(pseudo)) + sum(bytesOfHeader(header)));
     return header;
 }
 
@@ -84,7 +54,7 @@ std::vector<std::byte> encodeSegment(const TcpSegment& segment) {
         ip.protocol = IPPROTO_TCP;
         ip.saddr = segment.from.words[0];
         ip.daddr = segment.to.words[0];
-        ip.check = folded(sum(bytes(ip)));
+        ip.check = folded(sum(bytesOfHeader(ip)));
         return joined(ip, tcp);
     }
     ip6_hdr ip{};

@@ -116,7 +116,8 @@ CapturedPhase::Capture::Capture(ExaminedPhase& examined)
       memory_({frozen_.images(), frozen_.statistics(), frozen_.tracking(), frozen_.pages(), frozen_.options(),
                frozen_.log(), frozen_.tree(), examined.writtenEarly(), frozen_.refusals()}),
       files_({frozen_.options(), frozen_.log(), frozen_.stop(), frozen_.images(), memory_.segments(), frozen_.devices(),
-              frozen_.tree(), examined.namespaces(), examined.guardedFiles(), frozen_.refusals()}),
+              frozen_.tree(), examined.mayInject(), examined.namespaces(), examined.guardedFiles(),
+              frozen_.refusals()}),
       progress_("Dumping", amounts_.done, Progress::terminal(frozen_.options()), amounts_.total) {
     progress_.startThread();
     for (const std::uint32_t id : examined.nsContext().sharedMemory)

@@ -38,8 +38,8 @@ struct FileCollector::Impl {
     explicit Impl(const Inputs& inputs)
         : tree(inputs.tree),
           sharedTables(inputs.tree.actors(), kernel::KcmpType::Files),
-          kinds(inputs.segments, inputs.devices, inputs.tree, inputs.namespaces.nsContext(), inputs.options.ghostLimit,
-                inputs.log) {}
+          kinds(inputs.segments, inputs.devices, inputs.tree, inputs.mayInject, inputs.namespaces.nsContext(),
+                inputs.options.ghostLimit, inputs.log) {}
 
     FrozenTree& tree;
     kernel::Sharing sharedTables;

@@ -47,6 +47,7 @@ public:
         memory::SegmentsDump& segments;
         device::DumpDevices& devices;
         FrozenTree& tree;
+        bool mayInject;  ///< false if injected code could harm a process
         const DumpNamespaces& namespaces;
         const GuardedFiles& guardedFiles;
         Refusals& refusals;

@@ -6,6 +6,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/refusals.hpp"
 #include "criu/device/device_sockets.hpp"
+#include "criu/engine/dump/files/owner_program.hpp"
 #include "criu/engine/dump/files/ring_owners.hpp"
 #include "criu/engine/dump/files/seen_sessions.hpp"
 #include "criu/engine/file_kinds.hpp"
@@ -24,25 +25,28 @@ namespace criu::engine {
 
 /// Private members of FileKindsDump; separate, so that the header doesn't include their types.
 struct FileKindsDump::Impl {
-    Impl(device::DumpDevices& devices, FrozenTree& tree, std::uint64_t ghostLimit, Log& log)
+    Impl(device::DumpDevices& devices, FrozenTree& tree, bool mayInject, std::uint64_t ghostLimit, Log& log)
         : externalSockets(makeExternalSocketDump(devices)),
           paths(ghostLimit),
           sessions(sessionsOf(tree, log)),
-          rings(makeRingOwners(tree)) {}
+          rings(makeRingOwners(tree)),
+          program(makeOwnerProgram(tree, mayInject)) {}
 
     std::unique_ptr<sockets::ExternalSocketDump> externalSockets;
     files::PathDump paths;
     std::vector<tty::SeenSession> sessions;
     std::unique_ptr<files::RingOwners> rings;
+    sockets::OwnerProgram program;
     std::vector<Kind> kinds;
 };
 
 FileKindsDump::FileKindsDump(memory::SegmentsDump& segments, device::DumpDevices& devices, FrozenTree& tree,
-                             const namespaces::DumpNsContext& around, std::uint64_t ghostLimit, Log& log)
-    : networks_(*around.networks), impl_(std::make_unique<Impl>(devices, tree, ghostLimit, log)) {
-    const FileDumpResources with{impl_->paths,           segments, networks_.rootLock(), *impl_->externalSockets,
-                                 networks_.tunDevices(), devices,  impl_->sessions,      around.posixQueues,
-                                 *impl_->rings};
+                             bool mayInject, const namespaces::DumpNsContext& around, std::uint64_t ghostLimit,
+                             Log& log)
+    : networks_(*around.networks), impl_(std::make_unique<Impl>(devices, tree, mayInject, ghostLimit, log)) {
+    const FileDumpResources with{impl_->paths,           segments,      networks_.rootLock(), *impl_->externalSockets,
+                                 networks_.tunDevices(), devices,       impl_->sessions,      around.posixQueues,
+                                 *impl_->rings,          impl_->program};
     for (const FileKind& kind : fileKinds())
         impl_->kinds.push_back({kind.type, kind.startDump(with)});
 }

@@ -46,8 +46,9 @@ public:
         std::unique_ptr<files::FileKindDump> half;
     };
 
-    /// All arguments must outlive this object. `ghostLimit`: maximum size of a ghost file in bytes.
-    FileKindsDump(memory::SegmentsDump& segments, device::DumpDevices& devices, FrozenTree& tree,
+    /// All arguments must outlive this object. `mayInject`: false if injected code could harm a process, in a dry run
+    /// that has refused the process. `ghostLimit`: maximum size of a ghost file in bytes.
+    FileKindsDump(memory::SegmentsDump& segments, device::DumpDevices& devices, FrozenTree& tree, bool mayInject,
                   const namespaces::DumpNsContext& around, std::uint64_t ghostLimit, Log& log);
     ~FileKindsDump();
     FileKindsDump(const FileKindsDump&) = delete;

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+#include "criu/base/ids.hpp"
+
+namespace criu::pie {
+class RemoteData;
+class StepList;
+}  // namespace criu::pie
+
+namespace criu::sockets {
+
+/// Makes a process of the tree execute a program of the interpreter. If criu is killed, the process executes the
+/// program to its end. `room`: maximum number of bytes of the program and its data. `compose` adds the steps; `read`
+/// gets the data and the address of the first step after the run. Throws Error.
+using OwnerProgram = std::function<void(HostPid process, std::size_t room,
+                                        const std::function<void(pie::StepList& steps, pie::RemoteData& data)>& compose,
+                                        const std::function<void(pie::RemoteData& data, std::uint64_t steps)>& read)>;
+
+}  // namespace criu::sockets
