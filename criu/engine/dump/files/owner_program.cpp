@@ -6,7 +6,6 @@
 #include "criu/base/error.hpp"
 #include "criu/base/machine.hpp"
 #include "criu/engine/dump/frozen_tree.hpp"
-#include "criu/engine/dump/tasks/suspend_syscall_dispatch.hpp"
 #include "criu/pie/enter.hpp"
 #include "criu/pie/program_builder.hpp"
 #include "criu/pie/step_results.hpp"
@@ -22,7 +21,6 @@ sockets::OwnerProgram makeOwnerProgram(FrozenTree& tree, bool mayInject) {
             fail("criu may not run code in the process");
         const ErrorContext context([&] { return task->describe(); });
         compel::FrozenProcess& process = *task->process;
-        const SyscallDispatchSuspension pause(process);
         const std::size_t size = pageAlignUp(room + pie::kStackSize + compel::signalFrameRoom());
         compel::Injection injection(process.leader(), pie::interpreterBlob(), size, process.syscallInstruction());
         pie::RemoteData data(injection.data());
