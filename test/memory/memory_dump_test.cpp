@@ -282,6 +282,11 @@ TEST_CASE("kernels without PAGEMAP_SCAN give the same") {
         Drainer drainer;
         MemoryDump dump(child.pid(), images, drainer, mode);
         results.push_back(joined(*Pagemap::load(images, ImageKind::Pagemap, static_cast<std::uint64_t>(child.pid()))));
+        // Ignores the heap: if this process writes to a shared page between the dumps, the child's page becomes lazy.
+        const std::uint64_t end = place(0x1000) + (std::uint64_t{1} << 40);
+        std::erase_if(results.back(),
+                      [&](const PagemapRange& range) { return range.vaddr < place(0) || range.vaddr >= end; });
+        REQUIRE(results.back().size() > 300);
     }
     CHECK(results[0] == results[1]);
 }
