@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: fails-with-4.2 it drops the datagrams
 // zdtm: modes once, five
+// zdtm: not-in all-killed, dump-killed
 #include "inet_sockets.hpp"
 #include "zdtm.hpp"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: fails-with-4.2 it loses the error
 // zdtm: modes once, five, pre-dump
+// zdtm: not-in all-killed, dump-killed
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"
 
