@@ -12,14 +12,14 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 # Libraries that criu opens when it needs them.
 OPENED = ("libzstd.so.1", "libxxhash.so.0", "libgnutls.so.30", "libnftables.so.1", "libarchive.so.13", "liblz4.so.1", "libgcrypt.so.20")
 NOT_CARRIED = re.compile(r"/(ld-linux|libc|libm|libdl|libpthread|librt|libresolv|libgcc_s|libstdc\+\+)[-.]")
-# Of the build: no objects, and nothing that only the compiler reads.
+# Files of the build that only the compiler or linker reads.
 SKIPPED = re.compile(r"(^|/)(CMakeFiles|.*_batches|static_runtime|amdgpu-sim|bench|programs/CMakeFiles|check|Testing|deb|bundle)(/|$)"
                      r"|\.(o|gch|ninja|cmake)$|(^|/)(\.ninja_\w+|compile_commands\.json)$|^images/|^lib[a-z_]*\.a$|^(criu|plugins|test)/.*\.a$")
 OF_TREE = ("test", "lib", "scripts", "compel", "images", "Documentation", "plugins", "README.md", "CMakeLists.txt")
 
 
 def libraries():
-    """Returns the paths of the opened libraries and of those that they need."""
+    """Returns the paths of the opened libraries and of their dependencies."""
     listed = subprocess.run(["/sbin/ldconfig", "-p"], check=True, stdout=subprocess.PIPE, text=True).stdout
     where = {}
     for name, path in re.findall(r"^\s*(\S+) \(libc6,x86-64.*\) => (\S+)$", listed, re.MULTILINE):

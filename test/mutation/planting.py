@@ -5,7 +5,7 @@ The copy and its build are in one folder:
 
     tree/            copy of the tree; planted sources have all mistakes, of which a number selects one at run time
     build/           its build
-    originals/       the sources of drawn mistakes, as they were
+    originals/       copies of the sources of drawn mistakes, without mistakes
     mutants.json     all mistakes that were drawn; those with "planted" are in the build
 """
 

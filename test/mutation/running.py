@@ -97,12 +97,14 @@ def state_of(code, text):
 def reason_of(text):
     """Returns the part of a failed test's output that tells most."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    telling = [line for line in lines if re.search(r"FAILED|^failed|Error|error:|fatal|SIG", line)]
-    return " / ".join(line[:160] for line in (telling or lines)[:3])
+    for pattern in (r"FAILED:|^failed|^FAIL:", r"Error|error:|fatal|SIG", r""):
+        if telling := [line for line in lines if re.search(pattern, line)]:
+            return " / ".join(line[:160] for line in telling[:3])
+    return ""
 
 
 class Results:
-    """results.json: what is known so far."""
+    """results.json: results so far."""
 
     def __init__(self, path):
         self.path = path
@@ -339,7 +341,7 @@ def report(out, results):
         print(f"{folder:24} {count:8} {killed:8}")
     killed = sum(by_suite.values())
     equivalent = len(kinds["equivalent"])
-    print(f"\nkilled by: " + ", ".join(f"{suite} {count}" for suite, count in sorted(by_suite.items(), key=lambda item: -item[1])))
+    print("\nkilled by: " + ", ".join(f"{suite} {count}" for suite, count in sorted(by_suite.items(), key=lambda item: -item[1])))
     print(f"{len(planted)} planted, {killed} killed, {equivalent} equivalent, {len(kinds['not reached by any test'])} not reached, "
           f"{len(kinds['survived'])} survived, {len(kinds['not tried yet'])} not tried: "
           f"{100 * killed / max(1, len(planted) - equivalent):.1f} % killed")

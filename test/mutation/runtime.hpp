@@ -45,7 +45,7 @@ inline volatile unsigned char* gReached = nullptr;
         if (std::strlen(program) > sizeof path - 16)
             return;
         std::strcpy(path, program);
-        for (int level = 0; level < 5; ++level) {
+        for (int level = 0; level < 10; ++level) {
             char* const slash = std::strrchr(path, '/');
             if (slash == nullptr)
                 return;

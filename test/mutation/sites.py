@@ -12,7 +12,7 @@ from clang.cindex import CursorKind as Kind
 # Operators and what a mistake makes of them.
 SWAPS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "&&": "||", "||": "&&", "+": "-", "-": "+",
          "*": "/", "/": "*", "<<": ">>", ">>": "<<", "%": "/"}
-KEPT = {"|", "&"}  # of these, one side is dropped
+KEPT = {"|", "&"}  # operators; a mistake drops one side
 
 FUNCTIONS = {Kind.FUNCTION_DECL, Kind.CXX_METHOD, Kind.CONSTRUCTOR, Kind.DESTRUCTOR, Kind.CONVERSION_FUNCTION,
              Kind.FUNCTION_TEMPLATE, Kind.LAMBDA_EXPR}

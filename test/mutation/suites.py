@@ -11,15 +11,16 @@ import subprocess
 import sys
 
 # Tests of the same kind as their own part of the source come first; among these, quick suites.
-ORDER = ["unit", "compel", "compel_tool", "compel_c", "memory", "cli", "completion", "zdtm", "mistakes", "rpc", "jobs", "rights",
-         "crit", "plugin", "cuda"]
+ORDER = ["unit", "compel", "compel_tool", "compel_c", "memory", "cli", "completion", "manual", "zdtm", "mistakes", "rpc", "jobs", "rights",
+         "crit", "plugin", "cuda", "together", "pages"]
 # Names of cases, printed by a program that loads the runner of a suite.
 LOADER = """
-import importlib.machinery, importlib.util, json, sys
+import importlib.machinery, importlib.util, json, os, sys
 sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(sys.argv[1]))
 loader = importlib.machinery.SourceFileLoader("suite_runner", sys.argv[1])
 runner = importlib.util.module_from_spec(importlib.util.spec_from_loader("suite_runner", loader))
-sys.argv = [sys.argv[1], *sys.argv[3:]]
+sys.argv = [sys.argv[1]]
 loader.exec_module(runner)
 """
 CASES = LOADER + "print(json.dumps([case if isinstance(case, str) else case.__name__ for case in runner.CASES]))"
@@ -76,14 +77,17 @@ def collect(tree, build):
     add("completion", "", "{tree}/test/completion/run", "--build", "{build}")
     for name in ("test_live", "test_images", "test_damaged", "test_compressed", "test_command", "test_cuda_plugin"):
         add("crit", name, "{tree}/test/crit/run", "--build", "{build}", name)
-    for suite in ("mistakes", "rpc", "jobs"):
-        for name in _python(CASES, os.path.join(test, suite, "run"), ""):
+    add("manual", "", "{tree}/scripts/manpage", "--check", "{build}/bin/criu")
+    for page in _python(LOADER + "print(json.dumps(runner.PAGES))", os.path.join(test, "pages", "run")):
+        add("pages", page, "{tree}/test/pages/run", "--build", "{build}", "--jobs", "2", page)
+    for suite in ("mistakes", "rpc", "jobs", "together"):
+        for name in _python(CASES, os.path.join(test, suite, "run")):
             add(suite, name, f"{{tree}}/test/{suite}/run", "--build", "{build}", "-j1", "--scratch", "{scratch}", "-t", name)
-    for name in _python(SITUATIONS, os.path.join(test, "rights", "run"), ""):
+    for name in _python(SITUATIONS, os.path.join(test, "rights", "run")):
         add("rights", name, "{tree}/test/rights/run", "--build", "{build}", "-j2", "--scratch", "{scratch}", "-t", name)
-    for name in _python(CASES, os.path.join(test, "cuda", "run"), ""):
+    for name in _python(CASES, os.path.join(test, "cuda", "run")):
         add("cuda", name, "{tree}/test/cuda/run", "--build", "{build}", "--jobs", "1", name)
-    for name in _python(ZDTM, os.path.join(test, "zdtm", "run"), ""):
+    for name in _python(ZDTM, os.path.join(test, "zdtm", "run")):
         program, mode = name.split(":")
         add("zdtm", name, "{tree}/test/zdtm/run", "--build", "{build}", "-j1", "--no-repeat", "--seed", "1", "--scratch", "{scratch}",
             "-m", mode, "-t", program)
