@@ -67,7 +67,8 @@ def write_if_changed(path, content):
 def configure(out):
     """Configures the build of the copy: less optimization for code with mistakes, so that it compiles sooner."""
     tree = os.path.join(out, "tree")
-    for path, target in (("criu/CMakeLists.txt", "criucore"), ("compel/CMakeLists.txt", "compel")):
+    for path, target in (("criu/CMakeLists.txt", "criucore"), ("compel/CMakeLists.txt", "compel"),
+                         ("plugins/amdgpu/CMakeLists.txt", "amdgpu"), ("plugins/cuda/CMakeLists.txt", "cuda")):
         with open(os.path.join(ROOT, path), "rb") as file:
             content = file.read()
         write_if_changed(os.path.join(tree, path), content + f"\ntarget_compile_options({target} PRIVATE -O1 -g0)\n".encode())
@@ -228,6 +229,8 @@ def drop_broken(out, mutants, output):
     for mutant in broken:
         mutant["not planted"] = "doesn't compile"
         print(f"{mutant['file']}:{mutant['line']}: {mutant['operator']}: doesn't compile", flush=True)
+    for line in re.findall(r"^.*error: .*$", output, re.MULTILINE)[:20]:
+        print(f"    {line}")
     return len(broken)
 
 

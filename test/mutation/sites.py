@@ -121,7 +121,7 @@ class Scanner:
                       (form or "({on} ? ({changed}) : ({text}))").replace("{on}", on).replace("{changed}", changed)
                       .replace("{text}", text), fixed)
 
-        if kind in (Kind.BINARY_OPERATOR, Kind.CALL_EXPR) and self._binary(cursor, add, begin, end):
+        if kind in (Kind.BINARY_OPERATOR, Kind.CALL_EXPR) and self._binary(cursor, add, begin, end, short):
             pass
         elif kind == Kind.INTEGER_LITERAL:
             found = NUMBER.match(text.encode())
@@ -139,7 +139,7 @@ class Scanner:
         self._condition(cursor, fixed, on)
         self._statement(cursor, parent, add, begin, end)
 
-    def _binary(self, cursor, add, begin, end):
+    def _binary(self, cursor, add, begin, end, short):
         """Offers mistakes of a binary operator. Returns whether the node is one."""
         children = list(cursor.get_children())
         if cursor.kind == Kind.CALL_EXPR:
@@ -161,7 +161,9 @@ class Scanner:
         if sign in SWAPS:
             if sign == "+" and '"' in first + second:
                 return False
-            add(f"{sign} becomes {SWAPS[sign]}", f"{first} {SWAPS[sign]} {second}")
+            # Parentheses keep the tree of the expression: && binds tighter than ||.
+            changed = f"({first}) {SWAPS[sign]} ({second})" if sign in ("&&", "||", "*", "%", "/") else f"{first} {SWAPS[sign]} {second}"
+            add(f"{sign} becomes {SWAPS[sign]}", changed, what=f"{short} → {' '.join(f'{first} {SWAPS[sign]} {second}'.split())}")
             if sign in ("<", ">", "<=", ">="):
                 other = {"<": ">=", ">": "<=", "<=": ">", ">=": "<"}[sign]
                 add(f"{sign} becomes {other}", f"{first} {other} {second}")
