@@ -24,11 +24,16 @@ SLICE = 6           # tests that a worker runs in a row for one mistake
 SHORTEST_LIMIT = 25  # seconds
 
 
+class Over(Exception):
+    """The time of the run is over before the end of a test."""
+
+
 class Place:
     """Folder of one worker: hard links to the build, and what selects a mistake for programs in it."""
 
-    def __init__(self, out, number):
+    def __init__(self, out, number, end):
         self.out = out
+        self.end = end  # of the run, by the monotonic clock, or None
         self.path = os.path.join(out, "workers", str(number))
         self.build = os.path.join(self.path, "build")
         self.scratch = os.path.join(self.path, "scratch")
@@ -44,7 +49,7 @@ class Place:
         """Runs a test with a mistake (0: none). Returns how it ended, its time and its output."""
         shutil.rmtree(self.scratch, ignore_errors=True)
         os.makedirs(self.scratch)
-        environment = {**os.environ, "CRIU_MUTANT": str(number), "TMPDIR": self.scratch,
+        environment = {**os.environ, "CRIU_MUTANT": str(number),
                        "PYTHONPYCACHEPREFIX": os.path.join(self.out, "compiled")}
         if probe:
             environment["CRIU_MUTANT_REACHED"] = self.reached
@@ -56,14 +61,17 @@ class Place:
         command = ["unshare", "--pid", "--mount", "--ipc", "--uts", "--net", "--fork", "--kill-child=SIGKILL", "--mount-proc",
                    sys.executable, "-S", "-E", "-B", os.path.join(HERE, "inside.py"), *words]
         began = time.monotonic()
+        left = limit if self.end is None else self.end + 15 - began
         with open(os.path.join(self.path, "output"), "w+b") as output:
             process = subprocess.Popen(command, cwd=os.path.join(self.out, "tree"), stdin=subprocess.DEVNULL, stdout=output, stderr=output,
                                        env=environment, start_new_session=True)
             try:
-                code = process.wait(limit)
+                code = process.wait(max(0, min(limit, left)))
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+                if left < limit:
+                    raise Over() from None
                 code = "timeout"
             except BaseException:
                 process.kill()
@@ -149,7 +157,7 @@ class Run:
         self.queue = []
         self.running = 0
         self.condition = threading.Condition()
-        self.places = [Place(self.out, number) for number in range(arguments.jobs)]
+        self.places = [Place(self.out, number, self.end) for number in range(arguments.jobs)]
 
     def over(self):
         """Returns whether the time is over."""
@@ -170,6 +178,8 @@ class Run:
                     task = heapq.heappop(tasks)
                 try:
                     work(place, task)
+                except Over:
+                    return
                 except BaseException as error:  # pylint: disable=broad-except
                     broken.append(error)
                     raise

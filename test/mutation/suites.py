@@ -55,7 +55,9 @@ def _catch(program):
 
 
 def _catch_name(name):
-    """Escapes a name for Catch2's command line."""
+    """Escapes a name for Catch2's command line, where a leading dash would begin an option."""
+    if name.startswith("-"):
+        name = "*" + name[1:]
     return "".join("\\" + letter if letter in "\\,[" else letter for letter in name)
 
 
