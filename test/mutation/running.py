@@ -33,7 +33,7 @@ class Place:
 
     def __init__(self, out, number, end):
         self.out = out
-        self.end = end  # of the run, by the monotonic clock, or None
+        self.end = end  # time of the monotonic clock at which the run ends, or None
         self.path = os.path.join(out, "workers", str(number))
         self.build = os.path.join(self.path, "build")
         self.scratch = os.path.join(self.path, "scratch")

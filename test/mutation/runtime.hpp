@@ -32,8 +32,9 @@ inline int gSelected = -1;
 /// Bytes of reached mistakes, shared with the runner; null if the runner doesn't ask for them.
 inline volatile unsigned char* gReached = nullptr;
 
-/// Reads the number, and the name of the file of reached mistakes: from $CRIU_MUTANT and $CRIU_MUTANT_REACHED, else from
-/// a file `mutant` in a folder above this program, because some tests start programs with an environment of their own.
+/// Reads the number, and the name of the file of reached mistakes: from $CRIU_MUTANT and $CRIU_MUTANT_REACHED, else
+/// from a file `mutant` in a folder above this program, because some tests start programs with an environment of their
+/// own.
 [[gnu::noinline]] inline void load() noexcept {
     gSelected = 0;
     char text[4096] = {};
