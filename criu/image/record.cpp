@@ -2,6 +2,7 @@
 #include "criu/image/record.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <string_view>
 
@@ -118,6 +119,8 @@ AnyRecord decodeMessage(const ProtobufCMessageDescriptor& descriptor, std::span<
     AnyRecord message(::protobuf_c_message_unpack(&descriptor, pool == nullptr ? nullptr : pool->allocator(),
                                                   bytes.size(), reinterpret_cast<const std::uint8_t*>(bytes.data())),
                       MessageDeleter{pool != nullptr});
+    if (!message && pool != nullptr && pool->hasRefused())
+        failWith(ENOMEM, "store a {} of {} bytes", descriptor.name, bytes.size());
     if (!message)
         fail("{} bytes are not a valid {}", bytes.size(), descriptor.name);
     return message;

@@ -37,7 +37,8 @@ FirstProcesses makeRoot(PreparedRestore& prepared) {
     PlannedRestore& planned = prepared.planned;
     planned.log().stage("processes");
     planned.devices.watch(prepared.control.watchReading(planned.log(), "load device memory"));
-    planned.content.records->seal();
+    for (RecordPool& records : planned.content.records)
+        records.seal();
     // Reads the layout of the processor's state by CPUID once for all children. A virtual machine traps this
     // instruction.
     (void)StandbyRoom();

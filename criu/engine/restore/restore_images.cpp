@@ -153,21 +153,20 @@ void requireThreadPart(const model::Thread& thread) {
         fail("the core image of thread {} has no credentials", thread.tid);
 }
 
-void readCores(const ImageDir& images, RecordPool& records, Task& task) {
-    const auto readOne = [&](model::Thread& thread) {
-        thread.core =
-            readInto<CoreEntry>(records, images, ImageKind::Core, static_cast<std::uint64_t>(thread.tid.value));
+void readCores(const ImageDir& images, std::list<RecordPool>& records, Task& task) {
+    const auto readOne = [&](model::Thread& thread, RecordPool& into) {
+        thread.core = readInto<CoreEntry>(into, images, ImageKind::Core, static_cast<std::uint64_t>(thread.tid.value));
     };
     if (task.threads.size() < kManyThreads) {
         for (model::Thread& thread : task.threads)
-            readOne(thread);
+            readOne(thread, records.front());
     } else {
         ThreadPool pool(availableCores());
         for (std::size_t first = 0; first < task.threads.size(); first += kManyThreads)
-            pool.submit([&, first] {
+            pool.submit([&, first, &into = records.emplace_back()] {
                 const std::size_t end = std::min(first + kManyThreads, task.threads.size());
                 for (std::size_t i = first; i < end; ++i)
-                    readOne(task.threads[i]);
+                    readOne(task.threads[i], into);
             });
         pool.wait();
     }
@@ -208,11 +207,11 @@ std::shared_ptr<FdTable> readFdTable(const ImageDir& images, std::uint32_t id) {
 }
 
 void readTask(const ImageDir& images, const memory::PageSources& pages, RestoreImages& out, Task& task) {
-    RecordPool& records = *out.records;
-    readCores(images, records, task);
+    readCores(images, out.records, task);
     if (!task.alive())
         return;
     const auto pid = static_cast<std::uint64_t>(task.pid.value);
+    RecordPool& records = out.records.front();
     task.ids = readInto<TaskKobjIdsEntry>(records, images, ImageKind::Ids, pid);
     task.mm = readInto<MmEntry>(records, images, ImageKind::Mm, pid);
     memory::requireNoVmaOverlap(**task.mm);
@@ -254,7 +253,7 @@ void readFiles(const ImageDir& images, RestoreImages& out) {
     auto reader = images.openRead(ImageKind::Files);
     if (!reader)
         fail("the images have no {} (images of CRIU before 3.0 can't be restored)", imageName(ImageKind::Files));
-    reader->storeIn(*out.records);
+    reader->storeIn(out.records.front());
     while (auto entry = reader->next<FileEntry>()) {
         const FileId id{(*entry)->id};
         if (joinTun(out, id, *entry))
@@ -301,7 +300,7 @@ bool makesIpcNamespace(const RestoreImages& content, const model::Options& optio
     return !joined && ids && namespaces::ownNumberOf(outside, ids->get(), kernel::NamespaceKind::Ipc) != 0;
 }
 
-RestoreImages::RestoreImages() : records(std::make_unique<RecordPool>()) {}
+RestoreImages::RestoreImages() : records(1) {}
 RestoreImages::~RestoreImages() = default;
 
 std::uint32_t RestoreImages::lsmType() const {

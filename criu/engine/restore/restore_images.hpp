@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -27,7 +28,7 @@ struct RestoreImages {
     /// Returns the field `lsmtype` of the inventory: the security module of the threads' labels.
     [[nodiscard]] std::uint32_t lsmType() const;
 
-    std::unique_ptr<RecordPool> records;  ///< memory of the records below; never null
+    std::list<RecordPool> records;  ///< memory of the records below; at least one
     std::optional<Record<InventoryEntry>> inventory;
     model::ProcessTree tree;
     std::unordered_map<TreePid, std::unique_ptr<const memory::PageSource>>
