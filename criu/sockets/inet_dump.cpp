@@ -346,12 +346,22 @@ void InetDump::addPackets(const files::OpenFd& file, const InetType& type, InetS
     if (out.dst_port == 0)  // no port: a raw socket may be connected to an address without a port
         std::copy_n(info->destination.begin(), out.n_dst_addr, out.dst_addr);
     if (info->receiveQueue != 0)
-        queues_.push_back(examineQueue(file, out, info->receiveQueue));
+        addQueue(file, out, info->receiveQueue);
+}
+
+void InetDump::addQueue(const files::OpenFd& file, InetSkEntry& out, std::size_t room) {
+    WaitingQueue& queue = queues_.emplace_back(examineQueue(file, out, room));
+    if (!showsInterface(out))
+        return;
+    const auto [known, isNew] = hostAddresses_.try_emplace(file.network);
+    if (isNew)
+        known->second = readHostAddresses();
+    queue.hostAddresses = &known->second;
 }
 
 void InetDump::finish(files::FileDump& dump) {
     for (const WaitingQueue& queue : queues_)
-        dumpQueue(queue, program_, dump);
+        dumpQueue(queue, program_, dump.options().compat, dump.arena(), dump.log());
     queues_.clear();
     if (connections_.empty())
         return;

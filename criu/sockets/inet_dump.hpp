@@ -59,12 +59,14 @@ private:
     const kernel::InetSocketInfo* find(const files::OpenFd& file, const InetType& type, std::uint32_t inode);
     void addTcp(const files::OpenFd& file, InetSkEntry& out, const InetConnection& ends, files::FileDump& dump);
     void addPackets(const files::OpenFd& file, const InetType& type, InetSkEntry& out, files::FileDump& dump);
+    void addQueue(const files::OpenFd& file, InetSkEntry& out, std::size_t room);
     void dumpConnections(const ImageDir& images);
     void dumpConnection(Connection& connection, std::optional<TcpRepair>& repair, const ImageDir& images) const;
 
     NetworkLock& lock_;
     OwnerProgram program_;
     std::vector<WaitingQueue> queues_;
+    std::map<std::uint32_t, std::vector<HostAddress>> hostAddresses_;  ///< by network namespace id
     int pauses_ = 20;  ///< pauses of 5 ms that add() may still make until UDP sockets have sent their datagrams
     InetOptionsDump options_;
     MembershipsDump memberships_;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "criu/base/error.hpp"
 #include "criu/image/record.hpp"
@@ -100,11 +101,7 @@ void RestoredInet::open(files::FileOpener& opener) {
     restoreDevice(socket.get(), *entry_.opts);
     restoreEarlyInetOptions(socket.get(), entry_, opener.log());
     const std::uint32_t device = deviceOf(entry_);
-    // Several dumped sockets may have the same address. bind(2) then requires SO_REUSEADDR for all of them, or
-    // SO_REUSEPORT for several listeners (socket(7)). complete() later sets both options to the dumped values.
-    setFlag(socket.get(), SO_REUSEADDR, 1, "SO_REUSEADDR");
-    if (portShared_ || (entry_.opts->has_so_reuseport != 0 && entry_.opts->so_reuseport != 0))
-        setFlag(socket.get(), SO_REUSEPORT, 1, "SO_REUSEPORT");
+    shareAddress(socket.get());
     if (isConnection())
         openConnection(socket.get(), device, opener);
     else
@@ -116,6 +113,14 @@ void RestoredInet::open(files::FileOpener& opener) {
         restoreReuse(socket.get());
     }
     opener.provide(id(), std::move(socket));
+}
+
+/// Lets bind(2) succeed for several dumped sockets with the same address. It requires SO_REUSEADDR for all of them, or
+/// SO_REUSEPORT for several listeners (socket(7)). complete() later sets both options to the dumped values.
+void RestoredInet::shareAddress(int socket) const {
+    setFlag(socket, SO_REUSEADDR, 1, "SO_REUSEADDR");
+    if (portShared_ || (entry_.opts->has_so_reuseport != 0 && entry_.opts->so_reuseport != 0))
+        setFlag(socket, SO_REUSEPORT, 1, "SO_REUSEPORT");
 }
 
 void RestoredInet::openConnection(int socket, std::uint32_t device, files::FileOpener& opener) const {
@@ -149,10 +154,13 @@ bool RestoredInet::tryConnect(TcpStreamRestore& stream, int socket, std::uint32_
 }
 
 void RestoredInet::openOther(int socket, std::uint32_t device, files::FileOpener& opener) const {
+    // Remains until the socket is connected, because a connected socket has no datagrams of other programs.
+    std::optional<PassingFilter> filter;
     // Without a port, only raw sockets can have an address.
-    if (entry_.n_datagrams != 0)
+    if (entry_.n_datagrams != 0) {
+        filter.emplace(socket);
         bindWithQueue(socket, device, opener);
-    else if (ends_.local.port != 0 || (entry_.type == SOCK_RAW && !ends_.local.isAny()))
+    } else if (ends_.local.port != 0 || (entry_.type == SOCK_RAW && !ends_.local.isAny()))
         bind(socket, device);
     if (state_ == TcpState::Listen)
         sys(::listen(socket, static_cast<int>(entry_.backlog)), "listen at {}", ends_.local.text());
@@ -161,6 +169,7 @@ void RestoredInet::openOther(int socket, std::uint32_t device, files::FileOpener
         const socklen_t length = ends_.remote.store(address, device);
         sys(::connect(socket, &address.generic, length), "connect a socket to {}", ends_.remote.text());
     }
+    filter.reset();
     if (!isTcp())
         restoreMemberships(socket, entry_);
     finishOpen(socket, opener);
@@ -181,22 +190,33 @@ void RestoredInet::bindWithQueue(int socket, std::uint32_t device, files::FileOp
     // The kernel stores some ancillary data, such as that of IP_PKTINFO, when a datagram arrives.
     restoreInetOptions(socket, entry_, opener.log());
     const auto refill = [&](const InetEndpoint& local) {
-        refillQueue(socket, entry_, local, dumpedEnds_.local, device, opener.log());
+        refillQueue(socket, entry_, {local, dumpedEnds_.local, device, opener.options().inetMap}, opener.log());
     };
-    InetEndpoint other = ends_.local;
-    other.port = 0;
-    SocketAddress address{};
-    socklen_t length = other.store(address, device);
-    const bool usesOther = !showsDestinationPort(entry_) && ::bind(socket, &address.generic, length) == 0 &&
-                           ::getsockname(socket, &address.generic, &length) == 0;
-    if (usesOther && InetEndpoint::fromSocket(address).port != 0) {
+    const bool usesOther = !showsDestinationPort(entry_) && bindToFreePort(socket, device);
+    if (usesOther) {
+        SocketAddress address{};
+        socklen_t length = sizeof(address);
+        sys(::getsockname(socket, &address.generic, &length), "read the address of a socket");
         refill(InetEndpoint::fromSocket(address));
         unbind(socket);
         restoreDevice(socket, *entry_.opts);
-        return bind(socket, device);
     }
+    shareAddress(socket);
     bind(socket, device);
-    refill(ends_.local);
+    if (!usesOther)
+        refill(ends_.local);
+}
+
+/// Binds to the dumped address and a port that the kernel chooses. Switches off the options by which the kernel could
+/// choose a port that another program uses with the same options.
+bool RestoredInet::bindToFreePort(int socket, std::uint32_t device) const {
+    setFlag(socket, SO_REUSEADDR, 0, "SO_REUSEADDR");
+    setFlag(socket, SO_REUSEPORT, 0, "SO_REUSEPORT");
+    InetEndpoint other = ends_.local;
+    other.port = 0;
+    SocketAddress address{};
+    const socklen_t length = other.store(address, device);
+    return ::bind(socket, &address.generic, length) == 0;
 }
 
 /// Binds to the address even if no interface has it yet (IP_FREEBIND). Without IP_FREEBIND, the kernel refuses a new

@@ -56,6 +56,8 @@ private:
     bool tryConnect(TcpStreamRestore& stream, int socket, std::uint32_t device, files::FileOpener& opener) const;
     void openOther(int socket, std::uint32_t device, files::FileOpener& opener) const;
     void bind(int socket, std::uint32_t device) const;
+    void shareAddress(int socket) const;
+    [[nodiscard]] bool bindToFreePort(int socket, std::uint32_t device) const;
     void bindWithQueue(int socket, std::uint32_t device, files::FileOpener& opener) const;
     [[nodiscard]] bool bindAfterClosed(int socket, const SocketAddress& address, socklen_t length) const;
     void finishOpen(int socket, files::FileOpener& opener) const;

@@ -20,26 +20,25 @@ struct PseudoHeader {
 };
 
 /// Returns the sum of the 16-bit words, the last of which may be half.
-inline std::uint32_t sum(std::span<const std::byte> bytes) {
+inline std::uint64_t wordSum(std::span<const std::byte> bytes) {
     std::uint64_t total = 0;
     for (std::size_t i = 0; i < bytes.size(); i += 2) {
         std::uint16_t word = 0;
         std::memcpy(&word, bytes.data() + i, i + 1 < bytes.size() ? sizeof(word) : 1);
         total += word;
     }
-    while ((total >> 16) != 0)
-        total = (total & 0xffff) + (total >> 16);
-    return static_cast<std::uint32_t>(total);
+    return total;
 }
 
-inline std::uint16_t folded(std::uint32_t total) {
+/// Returns the checksum of data. `total`: sum of the wordSum() of its parts.
+inline std::uint16_t checksumOf(std::uint64_t total) {
     while ((total >> 16) != 0)
         total = (total & 0xffff) + (total >> 16);
     return static_cast<std::uint16_t>(~total);
 }
 
 template <typename T>
-std::span<const std::byte> bytesOfHeader(const T& object) {
+std::span<const std::byte> headerBytes(const T& object) {
     return std::as_bytes(std::span(&object, 1));
 }
 

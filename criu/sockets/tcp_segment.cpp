@@ -29,7 +29,7 @@ tcphdr tcpHeader(const TcpSegment& segment) {
     header.rst = segment.reset ? 1 : 0;
     header.window = htons(segment.window);
     const PseudoHeader pseudo{segment.from.words, segment.to.words, htonl(sizeof(header)), htonl(IPPROTO_TCP)};
-    header.check = folded(sum(bytesOfHeader(pseudo)) + sum(bytesOfHeader(header)));
+    header.check = checksumOf(wordSum(headerBytes(pseudo)) + wordSum(headerBytes(header)));
     return header;
 }
 
@@ -54,7 +54,7 @@ std::vector<std::byte> encodeSegment(const TcpSegment& segment) {
         ip.protocol = IPPROTO_TCP;
         ip.saddr = segment.from.words[0];
         ip.daddr = segment.to.words[0];
-        ip.check = folded(sum(bytesOfHeader(ip)));
+        ip.check = checksumOf(wordSum(headerBytes(ip)));
         return joined(ip, tcp);
     }
     ip6_hdr ip{};

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -9,17 +7,14 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <memory>
 #include <optional>
 #include <span>
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
 #include "criu/base/loss.hpp"
-#include "criu/files/file_dump.hpp"
 #include "criu/files/open_fd.hpp"
 #include "criu/image/arena.hpp"
-#include "criu/model/options.hpp"
 #include "criu/pie/program_builder.hpp"
 #include "criu/sockets/socket_options.hpp"
 #include "criu/sockets/udp_queue.hpp"
@@ -149,17 +144,16 @@ void takeAncillary(const cmsghdr& header, PeekedDatagram& out) {
         out.reason = fmt::format("the socket asks for ancillary data of level {} and type {}", level, type);
 }
 
-bool isForMany(const InetEndpoint& address) {
-    if (address.family == AF_INET)
-        return IN_MULTICAST(ntohl(address.words[0])) || address.words[0] == INADDR_BROADCAST;
-    return (ntohl(address.words[0]) >> 24) == 0xff;
-}
-
-/// Returns the datagram in a slot. `header`: result of the kernel, which another process may have changed.
-PeekedDatagram take(pie::RemoteData& data, const Slots& slots, unsigned at, std::size_t room) {
+/// Returns the datagram in a slot; nullopt if it is longer than `room`. Its true length goes to `length`, because the
+/// kernel returns it for MSG_TRUNC.
+std::optional<PeekedDatagram> take(pie::RemoteData& data, const Slots& slots, unsigned at, std::size_t room,
+                                   std::size_t& length) {
     const auto header = data.local<mmsghdr>(slots.vector + at * sizeof(mmsghdr));
-    if (header.msg_len > room || header.msg_hdr.msg_controllen > kControl)
+    if (header.msg_len > kLongest || header.msg_hdr.msg_controllen > kControl)
         fail("another process changed its program during the run");
+    length = header.msg_len;
+    if (length > room)
+        return std::nullopt;
     PeekedDatagram out;
     const std::byte* const content = header.msg_len != 0 ? &data.local<std::byte>(slots.data[at]) : nullptr;
     if (content != nullptr)
@@ -186,11 +180,12 @@ PeekedDatagram take(pie::RemoteData& data, const Slots& slots, unsigned at, std:
     return out;
 }
 
-/// Adds the steps of a program that peeks at up to kAtOnce datagrams, and returns where it stores them.
-Slots compose(const WaitingQueue& queue, int position, std::size_t room, pie::StepList& steps, pie::RemoteData& data) {
+/// Adds the steps of a program that peeks at up to `most` datagrams, and returns where it stores them.
+Slots compose(const WaitingQueue& queue, std::size_t position, unsigned most, std::size_t room, pie::StepList& steps,
+              pie::RemoteData& data) {
     Slots slots;
     std::array<mmsghdr, kAtOnce> headers{};
-    for (unsigned i = 0; i < kAtOnce; ++i) {
+    for (unsigned i = 0; i < most; ++i) {
         slots.names[i] = data.reserve(sizeof(sockaddr_in6));
         slots.data[i] = data.reserve(room);
         slots.controls[i] = data.reserve(kControl);
@@ -208,10 +203,10 @@ Slots compose(const WaitingQueue& queue, int position, std::size_t room, pie::St
         steps.call(pie::Subject::Query, static_cast<std::uint64_t>(queue.fd), SYS_setsockopt, queue.fd, SOL_SOCKET,
                    SO_PEEK_OFF, data.put(value), sizeof(value));
     };
-    setOffset(position);
+    setOffset(static_cast<int>(position));
     steps
-        .call(pie::Subject::Query, static_cast<std::uint64_t>(queue.fd), SYS_recvmmsg, queue.fd, slots.vector, kAtOnce,
-              MSG_PEEK | MSG_DONTWAIT, 0)
+        .call(pie::Subject::Query, static_cast<std::uint64_t>(queue.fd), SYS_recvmmsg, queue.fd, slots.vector, most,
+              MSG_PEEK | MSG_DONTWAIT | MSG_TRUNC, 0)
         .check = pie::ResultCheck::Any;
     setOffset(queue.peekOffset);
     return slots;
@@ -231,13 +226,11 @@ void judge(const WaitingQueue& queue, PeekedDatagram& datagram) {
         return;
     InetEndpoint wanted = *datagram.destination;
     wanted.port = 0;
-    const bool isLoopback = wanted.family == AF_INET && (ntohl(wanted.words[0]) >> 24) == IN_LOOPBACKNET;
-    const bool belongs = std::any_of(queue.addresses.begin(), queue.addresses.end(), [&](const auto& each) {
-        const bool same = each.first == wanted || (isLoopback && each.first.family == AF_INET &&
-                                                   (ntohl(each.first.words[0]) >> 24) == IN_LOOPBACKNET);
-        return same && each.second == *datagram.interface;
-    });
-    if (!belongs)
+    const auto matches = [&](const HostAddress& each) {
+        return each.interface == *datagram.interface &&
+               (each.address == wanted || (isLoopback(each.address) && isLoopback(wanted)));
+    };
+    if (queue.hostAddresses == nullptr || std::ranges::none_of(*queue.hostAddresses, matches))
         datagram.reason = "it has come by another interface than that of its address, for which the socket asks";
 }
 
@@ -265,33 +258,89 @@ void store(const PeekedDatagram& datagram, std::vector<InetDatagram*>& all, Aren
     } while (!rest.empty());
 }
 
-std::vector<PeekedDatagram> peekAll(const WaitingQueue& queue, const OwnerProgram& program) {
-    constexpr std::size_t kPerStep = 4096;  // more than enough for steps, names and headers
-    const std::size_t room = std::min(kLongest, queue.room);
-    std::vector<PeekedDatagram> all;
-    std::size_t position = 0;
-    for (bool more = true; more;) {
+/// Peeks at the datagrams of one queue.
+class Peek {
+public:
+    Peek(const WaitingQueue& queue, const OwnerProgram& program) : queue_(queue), program_(program) {}
+
+    /// Peeks at all datagrams. Returns the reason if criu can't; empty after a success. Throws Error if the process may
+    /// be harmed.
+    std::string all() {
+        for (bool more = true; more;) {
+            const std::size_t first = all_.size();
+            if (!some(position_, kAtOnce, std::min(kLongest, queue_.room)))
+                return reason_;
+            more = all_.size() - first == kAtOnce;
+            // UDP isn't locked, so a datagram that is longer than the queue was may have arrived. criu peeks again only
+            // at this one, because the kernel shows an empty datagram behind it to one peek only.
+            for (std::size_t i = first; i < all_.size(); ++i)
+                if (!all_[i].datagram && !again(i))
+                    return reason_;
+            if (position_ > kMostBytes)
+                return fmt::format("more than {} bytes wait", kMostBytes);
+        }
+        return {};
+    }
+
+    [[nodiscard]] std::vector<PeekedDatagram> result() {
+        std::vector<PeekedDatagram> taken;
+        for (Seen& seen : all_)
+            taken.push_back(std::move(*seen.datagram));
+        return taken;
+    }
+
+private:
+    struct Seen {
+        std::size_t position = 0;                ///< number of bytes before the datagram
+        std::optional<PeekedDatagram> datagram;  ///< nullopt if there was too little room
+    };
+
+    /// Adds up to `most` datagrams. Returns false if criu can't peek.
+    bool some(std::size_t position, unsigned most, std::size_t room) {
+        constexpr std::size_t kPerStep = 4096;  // more than enough for steps, names and headers
         Slots slots;
-        program(
-            queue.process, kAtOnce * (room + kControl + 256) + kPerStep,
+        std::int64_t count = 0;
+        const bool ran = program_(
+            queue_.process, most * (room + kControl + 256) + kPerStep,
             [&](pie::StepList& steps, pie::RemoteData& data) {
-                slots = compose(queue, static_cast<int>(position), room, steps, data);
+                slots = compose(queue_, position, most, room, steps, data);
             },
             [&](pie::RemoteData& data, std::uint64_t steps) {
-                const std::int64_t count = data.local<pie::Step>(steps + sizeof(pie::Step)).result;
-                if (count < 0 && count != -EAGAIN)
-                    failWith(static_cast<int>(-count), "look at its datagrams");
-                more = count == kAtOnce;
-                for (unsigned i = 0; i < kAtOnce && static_cast<std::int64_t>(i) < count; ++i) {
-                    all.push_back(take(data, slots, i, room));
-                    position += all.back().data.size();
+                count = data.local<pie::Step>(steps + sizeof(pie::Step)).result;
+                for (unsigned i = 0; i < most && static_cast<std::int64_t>(i) < count; ++i) {
+                    std::size_t length = 0;
+                    all_.push_back({position, take(data, slots, i, room, length)});
+                    position += length;
                 }
             });
-        if (position > kMostBytes)
-            fail("more than {} bytes wait", kMostBytes);
+        position_ = std::max(position_, position);
+        if (!ran)
+            reason_ = "criu may not run code in the process";
+        else if (count < 0 && count != -EAGAIN)
+            reason_ = Error(static_cast<int>(-count), "look at its datagrams").what();
+        return reason_.empty();
     }
-    return all;
-}
+
+    /// Peeks again at a datagram, with room for the longest one.
+    bool again(std::size_t index) {
+        const std::size_t count = all_.size();
+        if (!some(all_[index].position, 1, kLongest))
+            return false;
+        if (all_.size() != count + 1 || !all_.back().datagram) {
+            reason_ = "another process reads from the queue";
+            return false;
+        }
+        all_[index] = std::move(all_.back());
+        all_.pop_back();
+        return true;
+    }
+
+    const WaitingQueue& queue_;
+    const OwnerProgram& program_;
+    std::vector<Seen> all_;
+    std::size_t position_ = 0;  ///< number of bytes of all datagrams seen
+    std::string reason_;
+};
 
 void dropAll(const WaitingQueue& queue, std::string_view reason, Log& log) {
     log.loss(Loss::Datagrams, "Datagrams that wait in {} are dropped: {}", queue.shown, reason);
@@ -300,7 +349,7 @@ void dropAll(const WaitingQueue& queue, std::string_view reason, Log& log) {
 }  // namespace
 
 WaitingQueue examineQueue(const files::OpenFd& file, InetSkEntry& entry, std::size_t room) {
-    WaitingQueue queue{&entry, file.pid, file.fd, file.describe(), room, -1, {}, {}};
+    WaitingQueue queue{&entry, file.pid, file.fd, file.describe(), room, -1, {}, nullptr};
     if (entry.type != SOCK_DGRAM || entry.proto != IPPROTO_UDP) {
         queue.reason = "the socket isn't a UDP socket";
         return queue;
@@ -321,35 +370,18 @@ WaitingQueue examineQueue(const files::OpenFd& file, InetSkEntry& entry, std::si
     else if (::poll(&errors, 1, 0) > 0 && (errors.revents & POLLERR) != 0)
         queue.reason = "the socket has a pending error, which criu would take";
     queue.peekOffset = readOption(file.copy.get(), SOL_SOCKET, SO_PEEK_OFF, "SO_PEEK_OFF");
-    ifaddrs* list = nullptr;
-    sys(::getifaddrs(&list), "read the addresses of this host");
-    const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owned(list, &::freeifaddrs);
-    for (const ifaddrs* next = list; next != nullptr; next = next->ifa_next) {
-        if (next->ifa_addr == nullptr ||
-            (next->ifa_addr->sa_family != AF_INET && next->ifa_addr->sa_family != AF_INET6))
-            continue;
-        SocketAddress address{};
-        std::memcpy(&address, next->ifa_addr,
-                    next->ifa_addr->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
-        InetEndpoint end = InetEndpoint::fromSocket(address);
-        end.port = 0;
-        queue.addresses.emplace_back(end, ::if_nametoindex(next->ifa_name));
-    }
     return queue;
 }
 
-void dumpQueue(const WaitingQueue& queue, const OwnerProgram& program, files::FileDump& dump) {
-    Log& log = dump.log();
+void dumpQueue(const WaitingQueue& queue, const OwnerProgram& program, bool compat, Arena& arena, Log& log) {
     if (!queue.reason.empty())
         return dropAll(queue, queue.reason, log);
-    if (dump.options().compat)
+    if (compat)
         return dropAll(queue, "CRIU 4.2 can't restore them", log);
-    std::vector<PeekedDatagram> all;
-    try {
-        all = peekAll(queue, program);
-    } catch (const Error& error) {
-        return dropAll(queue, error.what(), log);
-    }
+    Peek peek(queue, program);
+    if (const std::string reason = peek.all(); !reason.empty())
+        return dropAll(queue, reason, log);
+    std::vector<PeekedDatagram> all = peek.result();
     std::vector<InetDatagram*> stored;
     std::size_t dropped = 0;
     std::string reason;
@@ -358,7 +390,7 @@ void dumpQueue(const WaitingQueue& queue, const OwnerProgram& program, files::Fi
         judge(queue, datagram);
         timed = timed || datagram.timed;
         if (datagram.reason.empty()) {
-            store(datagram, stored, dump.arena());
+            store(datagram, stored, arena);
             continue;
         }
         ++dropped;
@@ -370,7 +402,7 @@ void dumpQueue(const WaitingQueue& queue, const OwnerProgram& program, files::Fi
     if (timed)
         log.loss(Loss::Datagrams, "Datagrams that wait in {} will have other times of arrival", queue.shown);
     queue.entry->n_datagrams = stored.size();
-    queue.entry->datagrams = dump.arena().copy(std::span<InetDatagram* const>(stored));
+    queue.entry->datagrams = arena.copy(std::span<InetDatagram* const>(stored));
 }
 
 }  // namespace criu::sockets

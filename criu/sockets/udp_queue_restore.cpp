@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <ifaddrs.h>
-#include <net/if.h>
+#include <linux/filter.h>
 #include <netinet/ip.h>
 #include <netinet/ip6.h>
 #include <netinet/udp.h>
@@ -10,7 +9,7 @@
 #include <array>
 #include <chrono>
 #include <cstring>
-#include <memory>
+#include <limits>
 #include <span>
 #include <thread>
 #include <vector>
@@ -19,6 +18,7 @@
 #include "criu/base/log.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/image/record.hpp"
+#include "criu/sockets/host_addresses.hpp"
 #include "criu/sockets/internet_checksum.hpp"
 #include "criu/sockets/network_lock.hpp"
 #include "criu/sockets/udp_queue.hpp"
@@ -61,7 +61,7 @@ std::vector<std::byte> encodeUdp(const UdpPacket& packet) {
     udp.len = htons(static_cast<std::uint16_t>(length));
     const PseudoHeader pseudo{packet.from.words, packet.to.words, htonl(static_cast<std::uint32_t>(length)),
                               htonl(IPPROTO_UDP)};
-    udp.check = folded(sum(bytesOfHeader(pseudo)) + sum(bytesOfHeader(udp)) + sum(packet.data));
+    udp.check = checksumOf(wordSum(headerBytes(pseudo)) + wordSum(headerBytes(udp)) + wordSum(packet.data));
     if (udp.check == 0)
         udp.check = 0xffff;  // 0 means that there is no checksum (RFC 768)
     if (v4) {
@@ -74,7 +74,7 @@ std::vector<std::byte> encodeUdp(const UdpPacket& packet) {
         ip.protocol = IPPROTO_UDP;
         ip.saddr = packet.from.words[0];
         ip.daddr = packet.to.words[0];
-        ip.check = folded(sum(bytesOfHeader(ip)));
+        ip.check = checksumOf(wordSum(headerBytes(ip)));
         return joined(ip, udp, packet.data);
     }
     ip6_hdr ip{};
@@ -97,45 +97,24 @@ std::uint32_t queuedBytes(int socket) {
     return values[0];  // SK_MEMINFO_RMEM_ALLOC
 }
 
-void awaitArrival(int socket, std::uint32_t before) {
+/// Returns false if the datagram doesn't arrive.
+bool awaitArrival(int socket, std::uint32_t before) {
     constexpr unsigned kTries = 2000;
     constexpr unsigned kTriesWithoutPause = 100;
     for (unsigned tries = 0; tries < kTries; ++tries) {
         if (queuedBytes(socket) > before)
-            return;
+            return true;
         if (tries >= kTriesWithoutPause)
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    fail("a datagram didn't arrive; packet filters may have dropped it, or the interface may be down");
+    return false;
 }
 
-/// Throws Error if the address doesn't belong to this host, so that no packet leaves it.
-void requireLocal(const InetEndpoint& address) {
-    const UniqueFd probe(sys(::socket(address.family, SOCK_DGRAM | SOCK_CLOEXEC, 0), "create a socket"));
-    SocketAddress wanted{};
-    InetEndpoint end = address;
-    end.port = 0;
-    const socklen_t length = end.store(wanted);
-    if (::bind(probe.get(), &wanted.generic, length) != 0)
-        failErrno("use the address {}, to which a datagram was sent", address.address());
-}
-
-/// Returns an address of an interface.
-InetEndpoint addressOf(std::uint32_t device, int family) {
-    ifaddrs* list = nullptr;
-    sys(::getifaddrs(&list), "read the addresses of this host");
-    const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owned(list, &::freeifaddrs);
-    for (const ifaddrs* next = list; next != nullptr; next = next->ifa_next) {
-        if (next->ifa_addr == nullptr || next->ifa_addr->sa_family != family ||
-            ::if_nametoindex(next->ifa_name) != device)
-            continue;
-        SocketAddress address{};
-        std::memcpy(&address, next->ifa_addr, family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
-        const InetEndpoint end = InetEndpoint::fromSocket(address);
-        if (!end.needsScope())
-            return end;
-    }
-    fail("interface {} has no address", device);
+/// Throws Error if the value doesn't fit into a header. `name`: field of the header.
+std::uint8_t octet(std::uint32_t value, const char* name) {
+    if (value > std::numeric_limits<std::uint8_t>::max())
+        fail("a datagram has the {} {}", name, value);
+    return static_cast<std::uint8_t>(value);
 }
 
 InetEndpoint loopbackOf(int family) {
@@ -148,43 +127,55 @@ InetEndpoint loopbackOf(int family) {
 /// Fills one socket.
 class Refill {
 public:
-    Refill(int socket, const InetSkEntry& entry, const InetEndpoint& local, const InetEndpoint& dumped,
-           std::uint32_t device)
-        : socket_(socket), entry_(entry), local_(local), dumped_(dumped), device_(device) {}
+    Refill(int socket, const InetSkEntry& entry, const QueuePlace& place)
+        : socket_(socket), entry_(entry), place_(place), hostAddresses_(readHostAddresses()) {}
 
-    void send(const InetDatagram& datagram) const {
+    /// Returns false if the datagram doesn't arrive. Throws Error if it can't be sent.
+    [[nodiscard]] bool send(const InetDatagram& datagram) const {
         UdpPacket packet;
         const int family = static_cast<int>(entry_.family);
-        const InetEndpoint source =
-            InetEndpoint::fromImage(family, list(datagram.source, datagram.n_source), datagram.port);
+        InetEndpoint source = InetEndpoint::fromImage(family, list(datagram.source, datagram.n_source), datagram.port);
+        source.replaceAddress(place_.inetMap);
         packet.from = source.unmapped();
         packet.to = destinationOf(datagram, packet.from.family);
-        packet.to.port = local_.port;
+        packet.to.port = place_.local.port;
         packet.data = {reinterpret_cast<const std::byte*>(datagram.data.data), datagram.data.len};
         if (datagram.has_ttl != 0)
-            packet.hops = static_cast<std::uint8_t>(datagram.ttl);
-        packet.trafficClass = static_cast<std::uint8_t>(datagram.tos);
+            packet.hops = octet(datagram.ttl, "TTL");
+        packet.trafficClass = octet(datagram.tos, "TOS");
         if (packet.to.family != packet.from.family)
             fail("a datagram from {} to {} has addresses of two families", packet.from.text(), packet.to.text());
-        requireLocal(packet.to);
+        // Keeps the packet on this host: bind(2) accepts foreign addresses too (ip_nonlocal_bind).
+        if (!isOfHost(packet.to, hostAddresses_))
+            fail("a datagram was sent to {}, which isn't an address of this host", packet.to.address());
         const std::vector<std::byte> bytes = encodeUdp(packet);
         const std::uint32_t before = queuedBytes(socket_);
         sendPacket(packet, bytes);
-        awaitArrival(socket_, before);
+        return awaitArrival(socket_, before);
     }
 
 private:
     [[nodiscard]] InetEndpoint destinationOf(const InetDatagram& datagram, int family) const {
         if (datagram.n_destination != 0) {
-            const InetEndpoint wanted = InetEndpoint::fromImage(datagram.n_destination == 1 ? AF_INET : AF_INET6,
-                                                                list(datagram.destination, datagram.n_destination), 0);
-            InetEndpoint before = dumped_.unmapped();
+            InetEndpoint wanted = InetEndpoint::fromImage(datagram.n_destination == 1 ? AF_INET : AF_INET6,
+                                                          list(datagram.destination, datagram.n_destination), 0);
+            InetEndpoint before = place_.dumped.unmapped();
             before.port = 0;
-            return wanted == before ? local_.unmapped() : wanted;
+            if (wanted == before)
+                return place_.local.unmapped();
+            wanted.replaceAddress(place_.inetMap);
+            return wanted;
         }
-        if (!local_.isAny())
-            return local_.unmapped();
-        return device_ != 0 ? addressOf(device_, family) : loopbackOf(family);
+        if (!place_.local.isAny())
+            return place_.local.unmapped();
+        return place_.device != 0 ? addressOfDevice(family) : loopbackOf(family);
+    }
+
+    [[nodiscard]] InetEndpoint addressOfDevice(int family) const {
+        for (const HostAddress& each : hostAddresses_)
+            if (each.interface == place_.device && each.address.family == family && !each.address.needsScope())
+                return each.address;
+        fail("interface {} has no address", place_.device);
     }
 
     static void sendPacket(const UdpPacket& packet, const std::vector<std::byte>& bytes) {
@@ -204,9 +195,8 @@ private:
 
     int socket_;
     const InetSkEntry& entry_;
-    const InetEndpoint& local_;
-    const InetEndpoint& dumped_;
-    std::uint32_t device_;
+    const QueuePlace& place_;
+    std::vector<HostAddress> hostAddresses_;
 };
 
 /// Lets the queue hold all datagrams, whose memory may be larger than before.
@@ -230,33 +220,62 @@ bool showsDestinationPort(const InetSkEntry& entry) noexcept {
     return false;
 }
 
+bool showsInterface(const InetSkEntry& entry) noexcept {
+    if (entry.ip_opts != nullptr && entry.ip_opts->pktinfo != 0)
+        return true;
+    for (const SkMoreOpt* const option : list(entry.more, entry.n_more))
+        if (option->level == IPPROTO_IP && option->name == IP_PKTINFO)
+            return true;
+    return false;
+}
+
 void unbind(int socket) {
     sockaddr none{};
     none.sa_family = AF_UNSPEC;
     sys(::connect(socket, &none, sizeof(none)), "take its address from a socket");
 }
 
-void refillQueue(int socket, const InetSkEntry& entry, const InetEndpoint& local, const InetEndpoint& dumped,
-                 std::uint32_t device, Log& log) {
+PassingFilter::PassingFilter(int socket) : socket_(socket) {
+    constexpr std::uint32_t kMark = static_cast<std::uint32_t>(SKF_AD_OFF + SKF_AD_MARK);
+    constexpr std::uint32_t kAll = std::numeric_limits<std::uint32_t>::max();
+    std::array code{sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kMark),
+                    sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kPassingMark, 0, 1),
+                    sock_filter BPF_STMT(BPF_RET | BPF_K, kAll), sock_filter BPF_STMT(BPF_RET | BPF_K, 0)};
+    const sock_fprog program{code.size(), code.data()};
+    sys(::setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)), "filter the packets of others");
+}
+
+PassingFilter::~PassingFilter() {
+    const int ignored = 0;
+    (void)::setsockopt(socket_, SOL_SOCKET, SO_DETACH_FILTER, &ignored, sizeof(ignored));
+}
+
+void refillQueue(int socket, const InetSkEntry& entry, const QueuePlace& place, Log& log) {
     if (entry.n_datagrams == 0)
         return;
-    if (entry.type != SOCK_DGRAM || entry.proto != IPPROTO_UDP || local.port == 0)
+    if (entry.type != SOCK_DGRAM || entry.proto != IPPROTO_UDP || place.local.port == 0)
         fail("socket {} can't have datagrams of UDP", entry.ino);
     makeRoom(socket, entry);
-    const Refill refill(socket, entry, local, dumped, device);
+    const Refill refill(socket, entry, place);
+    const std::span<InetDatagram* const> all(entry.datagrams, entry.n_datagrams);
     std::size_t failed = 0;
     std::string reason;
-    for (const InetDatagram* const datagram : list(entry.datagrams, entry.n_datagrams)) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
         try {
-            refill.send(*datagram);
+            if (refill.send(*all[i]))
+                continue;
+            // The next ones would hardly arrive either, and each wait takes two seconds.
+            failed += all.size() - i;
+            reason = "a datagram didn't arrive; packet filters may have dropped it, or the interface may be down";
+            break;
         } catch (const Error& error) {
             ++failed;
             reason = error.what();
         }
     }
     if (failed != 0)
-        log.warn("{} of {} datagrams that waited in the socket at {} are lost: {}", failed, entry.n_datagrams,
-                 local.text(), reason);
+        log.warn("{} of {} datagrams that waited in the socket at {} are lost: {}", failed, all.size(),
+                 place.local.text(), reason);
 }
 
 }  // namespace criu::sockets

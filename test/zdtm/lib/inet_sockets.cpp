@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 
+#include "network.hpp"
 #include "patience.hpp"
 #include "zdtm.hpp"
 
@@ -156,6 +157,20 @@ Connection udp_pair() {
     made.client = SYS(socket(AF_INET, SOCK_DGRAM, 0));
     SYS(connect(made.client, there.get(), there.length));
     return made;
+}
+
+void wait_with_datagram(Task& me) {
+    enter_new_network();
+    const auto [sender, receiver] = udp_pair();
+    SYS(send(sender, "one", 3, 0));
+    me.wait_for_check();
+    char text[16]{};
+    Inet from;
+    from.length = sizeof from.room;
+    const ssize_t size =
+        recvfrom(receiver, text, sizeof text, MSG_DONTWAIT, reinterpret_cast<sockaddr*>(&from.room), &from.length);
+    CHECK(size == 3 && std::string(text) == "one", "got %zd: %s", size, text);
+    CHECK(from == Inet::of(sender), "from %s", from.text().c_str());
 }
 
 void check_flows(int from, int to, const char* what) {

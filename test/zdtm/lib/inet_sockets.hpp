@@ -13,6 +13,8 @@
 
 namespace zdtm {
 
+class Task;
+
 // An IPv4 or IPv6 address.
 struct Inet {
     sockaddr_storage room{};
@@ -59,6 +61,9 @@ Connection tcp_connection(int family);
 
 // Makes two UDP sockets of IPv4 on this host: the client sends to the server.
 Connection udp_pair();
+
+// Lets a datagram wait in a UDP socket of a new network namespace, until the check.
+void wait_with_datagram(Task& me);
 
 // Requires a byte to arrive at the other end within kPatience.
 void check_flows(int from, int to, const char* what);

@@ -2,20 +2,8 @@
 // zdtm: fails-with-4.2 it drops the datagrams
 // zdtm: own-users yes
 #include "inet_sockets.hpp"
-#include "network.hpp"
 #include "zdtm.hpp"
 
 ZDTM("a datagram waits in a UDP socket of a network namespace that belongs to a user namespace") {
-    zdtm::enter_new_network();
-    const auto [sender, receiver] = zdtm::udp_pair();
-    SYS(send(sender, "one", 3, 0));
-    me.wait_for_check();
-    char text[16]{};
-    zdtm::Inet from;
-    from.length = sizeof from.room;
-    CHECK(recvfrom(receiver, text, sizeof text, MSG_DONTWAIT, reinterpret_cast<sockaddr*>(&from.room), &from.length) ==
-                  3 &&
-              std::string(text) == "one",
-          "got %s", text);
-    CHECK(from == zdtm::Inet::of(sender), "from %s", from.text().c_str());
+    zdtm::wait_with_datagram(me);
 }

@@ -18,7 +18,7 @@ sockets::OwnerProgram makeOwnerProgram(FrozenTree& tree, bool mayInject) {
         if (task == nullptr || !task->alive())
             fail("process {} isn't in the tree", pid);
         if (!mayInject)
-            fail("criu may not run code in the process");
+            return false;
         const ErrorContext context([&] { return task->describe(); });
         compel::FrozenProcess& process = *task->process;
         const std::size_t size = pageAlignUp(room + pie::kStackSize + compel::signalFrameRoom());
@@ -29,6 +29,7 @@ sockets::OwnerProgram makeOwnerProgram(FrozenTree& tree, bool mayInject) {
         const RemoteProgram program = runProgram(injection, steps, data, process.leader());
         injection.cure();
         read(data, program.steps);
+        return true;
     };
 }
 
