@@ -159,13 +159,18 @@ void UnixDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump&
         const ErrorContext context([&] { return shown; });
         const bool reset = info->type != SOCK_DGRAM && hasPendingError(file.copy.get());
         out.has_error = out.error = reset;
+        const bool waits = info->receiveQueue != 0;
+        // Warns before the peek, because --no-loss must leave the error in the socket.
+        if (reset && waits && info->type == SOCK_SEQPACKET) {
+            if (dump.options().finalState == model::FinalState::Default)
+                dump.log().warn("{} loses its pending error (ECONNRESET) unless this dump ends its process", shown);
+            else
+                dump.log().loss(Loss::SocketState,
+                                "{} loses its pending error (ECONNRESET), which criu takes with its packets", shown);
+        }
         // Peeks at packets take the error. So criu doesn't peek into an empty queue.
-        if (!reset || info->receiveQueue != 0)
+        if (!reset || waits)
             queues_.add(file.copy.get(), info->type, info->receiveQueue, FileId{entry.id}, dump);
-        if (reset && dump.options().finalState == model::FinalState::Running && !hasPendingError(file.copy.get()))
-            dump.log().loss(Loss::SocketState,
-                            "{} runs on without its pending error (ECONNRESET), which criu has taken with its packets",
-                            shown);
     }
 }
 

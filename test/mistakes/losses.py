@@ -54,6 +54,19 @@ files = [os.open('file', os.O_RDONLY | os.O_NOFOLLOW) for _ in range(3)]
 ready()
 """
 
+RESET = """
+one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+other.send(b'packet')
+one.send(b'unread')
+other.close()
+ready()
+while not os.path.exists('look'): time.sleep(0.01)
+try:
+  one.recv(9)
+except ConnectionResetError:
+  ready('kept')
+"""
+
 
 def told_and_refused(case, program, kind, lost):
     """Dumps a program that loses state of one kind, in all ways."""
@@ -125,6 +138,19 @@ def lost_flags(case):
     told_and_refused(case, FLAGS, "open-flags", r"no longer shows O_NOFOLLOW or O_TMPFILE of .* and 2 more files")
 
 
+def lost_reset(case):
+    """A pending ECONNRESET of a Unix socket with packets: --no-loss refuses a dump before criu takes the error."""
+    process = case.python(RESET)
+    refused = case.dump(process.pid, "--no-loss", "--leave-running", status=1)
+    once(refused, r"Error.*loses its pending error \(ECONNRESET\).*--allow-loss=socket-state")
+    with open(os.path.join(case.work, "look"), "w", encoding="ascii"):
+        pass
+    process.wait(timeout=60)
+    require(case.said() == "kept", "the error is lost")
+    process = case.python(RESET.replace("look", "never"))
+    once(case.dump(process.pid, "--no-loss"), r"Warn.*loses its pending error \(ECONNRESET\) unless this dump ends its process")
+
+
 def several_losses(case):
     """A dry run with --no-loss tells all losses, not only the first one."""
     program = case.python((DATAGRAM + MESSAGES + NOTIFY).replace("ready()\n", "") + "ready()\ntime.sleep(1000)\n")
@@ -144,4 +170,5 @@ def unknown_loss(case):
     case.dump(program.pid, "-R", "--no-loss")  # nothing is lost
 
 
-CASES = [lost_datagrams, lost_keys, lost_attributes, lost_notifications, lost_messages, lost_flags, several_losses, unknown_loss]
+CASES = [lost_datagrams, lost_keys, lost_attributes, lost_notifications, lost_messages, lost_flags, lost_reset, several_losses,
+         unknown_loss]
