@@ -5,7 +5,9 @@
 
 #include "criu/base/error.hpp"
 #include "criu/engine/restore/restore_images.hpp"
+#include "criu/image/record.hpp"
 #include "criu/kernel/proc/proc_ns.hpp"
+#include "criu/kernel/proc/timers.hpp"
 #include "criu/model/id_map.hpp"
 #include "criu/model/process_tree.hpp"
 #include "criu/model/thread_plan.hpp"
@@ -13,6 +15,7 @@
 #include "criu/task/credentials.hpp"
 #include "images/core.hpp"
 #include "images/inventory.hpp"
+#include "images/timer.hpp"
 
 namespace criu::engine {
 namespace {
@@ -29,6 +32,11 @@ void requireThreads(const model::Task& task) {
     for (const model::ThreadObjects& objects : model::objectsOf(task))
         if (objects != model::ThreadObjects())
             fail("a thread has a working directory or semaphore adjustments of its own");
+    // The process would create such a timer without CAP_WAKE_ALARM in the initial user namespace.
+    if (const TaskTimersEntry* const timers = task.core().tc->timers)
+        for (const PosixTimerEntry* const timer : list(timers->posix, timers->n_posix))
+            if (kernel::isAlarmClock(static_cast<std::int32_t>(timer->clock_id)))
+                fail("timer {} wakes the machine (CLOCK_REALTIME_ALARM or CLOCK_BOOTTIME_ALARM)", timer->it_id);
 }
 
 }  // namespace

@@ -139,9 +139,8 @@ PrivilegeDrop::Late lateThreads(const RestoreRun& run, const PidMap& pids, compe
     };
     const auto compose = [steps = ThreadSteps(run, task), &task](std::size_t thread, pie::StepList& list,
                                                                  pie::RemoteData& data) {
-        if (thread != 0)
-            steps.compose(task.threads[thread], list, data);
-        else
+        steps.compose(task.threads[thread], list, data);
+        if (thread == 0)
             steps.composeTimers(list, data);
     };
     return {create, compose};
@@ -286,7 +285,7 @@ void ResumedTree::complete(const RestoreRun& run, compel::FrozenProcess& process
     if (run.nsContext.ids.isOwnNamespace()) {
         task::restorePrivilegedAttributes(*task.core().tc, kernel::ProcDir().open(process.pid()));
     }
-    // The leader of a process with late threads has its own scheduling, which the new threads have inherited.
+    // Threads of a process with late threads have no right to set their scheduling (ThreadSteps::compose()).
     if (run.nsContext.ids.isOwnNamespace() || task.lateThreads)
         for (const model::Thread& thread : task.threads)
             task::applyScheduling(HostPid(member.threads.at(thread.tid)->tracee.tid()), *(*thread.core)->thread_core);

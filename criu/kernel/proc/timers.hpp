@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sys/types.h>
+#include <time.h>
 
 #include <cstdint>
 #include <string_view>
@@ -28,6 +29,11 @@ struct PosixTimer {
     /// CLOCK_… number; negative for CPU clocks.
     std::int32_t clock = 0;
 };
+
+/// True for clocks whose timers wake a suspended machine. timer_create(2) requires CAP_WAKE_ALARM for them.
+[[nodiscard]] constexpr bool isAlarmClock(std::int32_t clock) noexcept {
+    return clock == CLOCK_REALTIME_ALARM || clock == CLOCK_BOOTTIME_ALARM;
+}
 
 /// Parses the timers. The kernel doesn't always list them in the order of creation.
 [[nodiscard]] std::vector<PosixTimer> parseTimers(std::string_view text);

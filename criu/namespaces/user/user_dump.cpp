@@ -23,6 +23,7 @@
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/kernel/proc/sharing.hpp"
 #include "criu/kernel/proc/status.hpp"
+#include "criu/kernel/proc/timers.hpp"
 #include "criu/model/options.hpp"
 #include "criu/namespaces/namespace_dump.hpp"
 #include "criu/namespaces/non_root_ns_dump.hpp"
@@ -335,6 +336,15 @@ private:
                         "namespace other than that of the tree, which can't be dumped yet",
                         thread, process.describe());
         }
+        // A late timer needs CAP_WAKE_ALARM in the initial user namespace (alarm_timer_create() in
+        // kernel/time/alarmtimer.c).
+        for (const kernel::PosixTimer& timer : kernel::readTimers(process.dir, buffer))
+            if (kernel::isAlarmClock(timer.clock))
+                fail(
+                    "{} has several threads and a timer that wakes the machine (CLOCK_REALTIME_ALARM or "
+                    "CLOCK_BOOTTIME_ALARM), and is in a user namespace other than that of the tree, which can't be "
+                    "dumped yet",
+                    process.describe());
         if (const auto label = task::securityLabel(process.dir);
             label && label != task::securityLabel(kernel::ProcDir().self()))
             fail(

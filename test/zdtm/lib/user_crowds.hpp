@@ -140,9 +140,18 @@ inline void live_as_inner_root(Task& task) {
     event.sigev_signo = SIGUSR2;
     event._sigev_un._tid = crowd.tids[kTimerThread];
     SYS(timer_create(CLOCK_MONOTONIC, &event, &timer));
+    // Signals of this pipe go to a thread, too.
+    int pipe_ends[2];
+    SYS(pipe(pipe_ends));
+    const f_owner_ex owner{F_OWNER_TID, crowd.tids[kTimerThread]};
+    SYS(fcntl(pipe_ends[0], F_SETOWN_EX, &owner));
     const std::string before = user_space_lines();
     task.wait_for_check();
     check_user_space(before);
+    f_owner_ex owner_now{};
+    SYS(fcntl(pipe_ends[0], F_GETOWN_EX, &owner_now));
+    CHECK(owner_now.type == F_OWNER_TID && owner_now.pid == owner.pid, "owner %d of type %d", owner_now.pid,
+          owner_now.type);
     itimerspec soon{};
     soon.it_value.tv_nsec = 1;
     SYS(timer_settime(timer, 0, &soon, nullptr));
@@ -181,8 +190,8 @@ inline void live_filtered(Task& task) {
     CHECK(syscall(SYS_acct, nullptr) < 0 && errno == kFilterError, "the filter of the main thread is lost");
 }
 
-// User, pid and network namespaces of a user, as the zygote of a browser has them: the zygote is the first process of
-// the pid namespace. `more`: CLONE_NEW… flags of further namespaces.
+// User, pid and network namespaces of a user: a zygote is the first process of the pid namespace. `more`: CLONE_NEW…
+// flags of further namespaces.
 inline void live_as_zygote(Task& task, int more) {
     constexpr uid_t user = 1000;
     SYS(setgroups(0, nullptr));
@@ -207,13 +216,13 @@ inline void live_as_zygote(Task& task, int more) {
     task.finish(zygote);
 }
 
-// Lives with processes that have several threads in nested user namespaces, as sandboxes of browsers have them.
+// Lives with processes that have several threads in nested user namespaces.
 inline void live_with_user_crowds(Task& me, int more) {
     const pid_t root = me.start_child(live_as_inner_root);
-    const pid_t browser = me.start_child([more](Task& task) { live_as_zygote(task, more); });
+    const pid_t zygote = me.start_child([more](Task& task) { live_as_zygote(task, more); });
     me.wait_for_check();
     me.finish(root);
-    me.finish(browser);
+    me.finish(zygote);
 }
 
 }  // namespace zdtm

@@ -30,7 +30,7 @@ void addControlUnmapping(const compel::InjectedMemory& restorer, pie::StepList& 
     steps.call(pie::Subject::UnmapOld, control, SYS_munmap, control, restorer.data - control);
 }
 
-/// Maximum total size in bytes of the programs that threads execute at the same time.
+/// Limit of the total size in bytes of the programs that threads execute at the same time.
 constexpr std::size_t kBytesAtOnce = std::size_t{4} << 20;
 
 }  // namespace
@@ -129,6 +129,8 @@ void PrivilegeDrop::compose(std::size_t thread, pie::StepList& steps, pie::Remot
 }
 
 void PrivilegeDrop::runOthers(compel::Injection& injection) {
+    // Leaves room for a thread that exceeds the limit.
+    const std::size_t limit = std::min<std::size_t>(kBytesAtOnce, injection.dataSize() / 2);
     for (std::size_t next = 1; next < task_.threads.size();) {
         pie::RemoteData data(injection.data());
         std::vector<RemoteProgram> programs;
@@ -137,7 +139,7 @@ void PrivilegeDrop::runOthers(compel::Injection& injection) {
             compose(next, steps, data);
             programs.push_back(placeProgram(steps, data, &tracee(next)));
             ++next;
-        } while (next < task_.threads.size() && programs.size() < kThreadsAtOnce && data.bytes().size() < kBytesAtOnce);
+        } while (next < task_.threads.size() && programs.size() < kThreadsAtOnce && data.bytes().size() < limit);
         runPrograms(injection, data, programs);
     }
 }

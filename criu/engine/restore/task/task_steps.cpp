@@ -164,7 +164,9 @@ void TaskSteps::compose(pie::StepList& steps) {
     // the descriptor table, the coordinator closes them when all these processes are parked.
     if (task_.files->users.size() == 1)
         composeClosing(steps);
-    threads_.compose(leader, steps, data_);
+    // New threads inherit attributes of the leader, so a leader with late threads sets its own in the privilege drop.
+    if (!task_.lateThreads)
+        threads_.compose(leader, steps, data_);
     const pid_t number = threads_.numberOf(task_.pid);
     task::restoreSignalQueue(core.signals_s, true, number, number, steps, data_);
     if (!task_.lateThreads)

@@ -39,10 +39,9 @@ void ThreadSteps::compose(const model::Thread& thread, pie::StepList& steps, pie
     if (personalities_)
         task::restorePersonality(own.has_personality != 0 ? own.personality : task_.core().tc->personality, steps);
     task::restoreSignalStack(own, steps, data);
-    // In a private user namespace, the process may not set its scheduling, so the coordinator does. The coordinator
-    // also sets the scheduling of late threads, which have no privilege in criu's user namespace.
-    const bool isLate = task_.lateThreads && thread.tid != task_.pid;
-    if (!run_.nsContext.ids.isOwnNamespace() && !isLate)
+    // In a private user namespace, the process may not set its scheduling, so the coordinator does. The same is true
+    // for a process with late threads, which executes these steps in its nested user namespace.
+    if (!run_.nsContext.ids.isOwnNamespace() && !task_.lateThreads)
         task::restoreScheduling(own, run_.start.scheduling, steps, data);
     task::restoreSignalQueue(own.signals_p, false, numberOf(task_.pid), numberOf(thread.tid), steps, data);
 }
