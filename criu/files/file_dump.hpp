@@ -90,7 +90,8 @@ public:
     /// descriptor table, only the first one is in the result. The result is complete in FileKindDump::finish().
     [[nodiscard]] virtual std::vector<HostPid> users(FileId id) const = 0;
     /// Returns a stopped process of the tree that can make system calls for criu, and continues if criu is killed in
-    /// one. Returns null for other processes: zombies, 32-bit processes, and processes with seccomp filters.
+    /// one. Returns null for other processes: zombies, 32-bit processes, and processes with seccomp filters. Returns
+    /// null for all processes if injected code could harm one.
     [[nodiscard]] virtual compel::FrozenProcess* callable(HostPid pid) = 0;
     /// Returns the map from host pids, pgids and sids to tree pids.
     [[nodiscard]] virtual const model::TreePids& pids() const = 0;

@@ -37,11 +37,13 @@ namespace criu::engine {
 struct FileCollector::Impl {
     explicit Impl(const Inputs& inputs)
         : tree(inputs.tree),
+          mayInject(inputs.mayInject),
           sharedTables(inputs.tree.actors(), kernel::KcmpType::Files),
           kinds(inputs.segments, inputs.devices, inputs.tree, inputs.mayInject, inputs.namespaces.nsContext(),
                 inputs.options.ghostLimit, inputs.log) {}
 
     FrozenTree& tree;
+    bool mayInject;
     kernel::Sharing sharedTables;
     FileKindsDump kinds;
     files::LockDump locks;
@@ -344,13 +346,12 @@ bool FileCollector::has(FdTypes type, HostPid pid) const {
 }
 
 compel::FrozenProcess* FileCollector::callable(HostPid pid) {
-    const auto& tasks = impl_->tree.tasks();
-    const auto task = std::ranges::find(tasks, pid, [](const auto& each) { return each->pid(); });
-    if (task == tasks.end() || !(*task)->alive() || (*task)->compat)
+    FrozenTask* const task = impl_->tree.find(pid);
+    if (!impl_->mayInject || task == nullptr || !task->alive() || task->compat)
         return nullptr;
-    compel::FrozenProcess& process = *(*task)->process;
+    compel::FrozenProcess& process = *task->process;
     // The kernel applies filters again when criu ends, and accepts no signal frame of a thread with a shadow stack.
-    if ((*task)->status.seccomp.value_or(kernel::SeccompMode::Disabled) != kernel::SeccompMode::Disabled ||
+    if (task->status.seccomp.value_or(kernel::SeccompMode::Disabled) != kernel::SeccompMode::Disabled ||
         process.leader().shadowStackPointer())
         return nullptr;
     return &process;

@@ -45,7 +45,7 @@ public:
     [[nodiscard]] std::uint64_t ask(FrozenTask& task, pie::StepList& steps, pie::RemoteData& data);
 
     /// Throws Error if the thread is in a Landlock domain. Warns if the check can't decide. The thread must be stopped
-    /// under a SyscallDispatchSuspension. `answer`: result of the query.
+    /// without syscall user dispatch (compel::SuspendedDispatch). `answer`: result of the query.
     void requireOutsideDomain(FrozenTask& task, compel::Tracee& thread, std::int64_t answer);
 
 private:
