@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <exception>
 #include <memory>
 #include <utility>
 
@@ -20,17 +22,8 @@ namespace compel {
 
 namespace {
 
-constexpr std::array faultSignals{SIGTRAP, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS};
-
-constexpr SignalMask faults() noexcept {
-    SignalMask all = 0;
-    for (const int signal : faultSignals)
-        all |= signalBit(signal);
-    return all;
-}
-
 bool isFault(int signal) noexcept {
-    return (faults() & signalBit(signal)) != 0;
+    return (faultSignals & signalBit(signal)) != 0;
 }
 
 // Returns true if a task has sent the signal by kill(2), tgkill(2) or sigqueue(3). Only signals of the kernel itself
@@ -249,7 +242,7 @@ SignalMask BlobRun::mask() const noexcept {
     // Doesn't block signals of faults, because the kernel resets the action of a blocked signal when its fault occurs.
     // Keeps signals of faults blocked that the thread itself blocks: the thread would take a pending one from its
     // queue, and the signal would be lost if the tracer died before it queues the signal again.
-    const SignalMask open = faults() & ~savedMask_;
+    const SignalMask open = faultSignals & ~savedMask_;
     return allSignals & ~open & ~signalBit(end_.number);
 }
 
@@ -343,7 +336,7 @@ bool BlobRun::handleStop(const StopInfo& stop) {
 /// without siginfo if the user namespace has reached its limit of queued signals. Other tasks can have sent only a few
 /// such signals, because each signal can be pending once for the thread and once for the process.
 bool BlobRun::isFaultAgain(const siginfo_t& info, RemoteAddress ip) noexcept {
-    constexpr unsigned mostSent = 2 * faultSignals.size();
+    constexpr unsigned mostSent = 2 * std::popcount(faultSignals);
     if (std::exchange(lastFault_, ip) != ip)
         faultsThere_ = 0;
     return hasNoSender(info) && ++faultsThere_ > mostSent;

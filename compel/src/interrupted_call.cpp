@@ -11,21 +11,20 @@
 #include <bit>
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <iterator>
 #include <string>
+#include <vector>
 
 #include "backoff.hpp"
 #include "fail.hpp"
 #include "proc.hpp"
+#include "restart_codes.hpp"
 
 namespace compel {
 namespace {
-
-// -ERESTARTSYS, -ERESTARTNOINTR and -ERESTARTNOHAND of include/linux/errno.h
-constexpr std::int64_t restartByAction = -512;
-constexpr std::int64_t restartAlways = -513;
-constexpr std::int64_t restartNoHandler = -514;
 
 // System calls that return EINTR when a stop interrupts them before they have an effect. Calls that aren't listed
 // return -ERESTART*, so that the kernel restarts them, or may already have had an effect (close(2), ioctl(2)).
@@ -118,9 +117,7 @@ std::string sleepIn(Tracee& tracee) {
 /// Returns the number of the signal that the kernel takes first (next_signal() and dequeue_signal() of Linux); 0 for an
 /// empty set. `ofThread`, `ofProcess`: signals in the queues of thread and process.
 int firstTaken(SignalMask ofThread, SignalMask ofProcess) noexcept {
-    constexpr SignalMask faults = signalBit(SIGSEGV) | signalBit(SIGBUS) | signalBit(SIGILL) | signalBit(SIGTRAP) |
-                                  signalBit(SIGFPE) | signalBit(SIGSYS);
-    for (const SignalMask set : {ofThread & faults, ofThread, ofProcess & faults, ofProcess})
+    for (const SignalMask set : {ofThread & faultSignals, ofThread, ofProcess & faultSignals, ofProcess})
         if (set != 0)
             return std::countr_zero(set) + 1;
     return 0;
@@ -134,9 +131,35 @@ struct KernelAction {
     std::uint64_t mask;
 };
 
+/// Scope in which bytes in a process' memory have other values. Puts the old ones back at its end.
+class CoveredBytes {
+public:
+    CoveredBytes(const RemoteMemory& memory, RemoteAddress at, std::size_t size)
+        : memory_(memory), at_(at), before_(size) {
+        before_.resize(memory.readSome(at, before_));
+    }
+    ~CoveredBytes() {
+        try {
+            (void)memory_.writeAllowed(at_, before_);
+        } catch (const std::exception&) {
+            // Ignored: the process has ended.
+            return;
+        }
+    }
+    CoveredBytes(const CoveredBytes&) = delete;
+    CoveredBytes& operator=(const CoveredBytes&) = delete;
+
+    [[nodiscard]] std::size_t size() const noexcept { return before_.size(); }
+
+private:
+    const RemoteMemory& memory_;
+    RemoteAddress at_;
+    std::vector<std::byte> before_;
+};
+
 /// Asks the kernel, by a system call of the thread, whether the action of a signal has SA_RESTART. Uses memory below
-/// the signal frame on the thread's stack. Returns nothing if the thread can't make the call.
-std::optional<bool> restartsCalls(Tracee& tracee, const SyscallInstruction& instruction, int signal) {
+/// the signal frame on the thread's stack. Returns true if the thread can't make the call.
+bool restartsCalls(Tracee& tracee, const SyscallInstruction& instruction, int signal) {
     const RemoteMemory memory(tracee.tid());
     RemoteSyscalls remote(tracee, instruction);
     constexpr std::uint64_t alignment = 16;
@@ -144,9 +167,9 @@ std::optional<bool> restartsCalls(Tracee& tracee, const SyscallInstruction& inst
         (remote.savedRegisters().sp() - Registers::belowStack - signalFrameRoom() - sizeof(KernelAction)) &
         ~(alignment - 1);
     KernelAction action{};
-    std::array<std::byte, sizeof(action)> covered{};
-    if (memory.readSome(at, covered) < covered.size())
-        return std::nullopt;
+    const CoveredBytes covered(memory, at, sizeof(action));
+    if (covered.size() < sizeof(action))
+        return true;
     const std::int64_t result = remote.call(SYS_rt_sigaction, signal, 0, at, sizeof(action.mask));
     // Sets the thread's own state at once: if the tracer dies, a thread of a stopped process enters the kernel's signal
     // handling from here, too, and the kernel itself decides how the call ends (ptrace_unlink() and get_signal()).
@@ -155,10 +178,7 @@ std::optional<bool> restartsCalls(Tracee& tracee, const SyscallInstruction& inst
     if (!isSyscallError(result))
         action = memory.readValue<KernelAction>(at);
     remote.restore();
-    (void)memory.writeAllowed(at, covered);
-    if (isSyscallError(result))
-        return std::nullopt;
-    return (action.flags & SA_RESTART) != 0;
+    return isSyscallError(result) || (action.flags & SA_RESTART) != 0;
 }
 
 }  // namespace
@@ -200,7 +220,7 @@ void foreseeInterruption(Tracee& tracee, const std::optional<SyscallInstruction>
         return;
     }
     if (registers.isNative() && instruction && instruction->restorer != 0)
-        tracee.setCallEndsWithTracer(!restartsCalls(tracee, *instruction, signal).value_or(true));
+        tracee.setCallEndsWithTracer(!restartsCalls(tracee, *instruction, signal));
 }
 
 std::optional<std::int64_t> findRestartedCall(Tracee& tracee) {

@@ -107,21 +107,25 @@ void FrozenProcess::stop(FreezeOptions options) {
     }
 }
 
-/// Calls foreseeInterruption() for all threads of a stopped process. The kernel kills a thread with `killOnExit` when
-/// the tracer dies, so such a thread needs no foresight.
+/// Calls foresee() for all threads of a stopped process. The kernel kills a thread with `killOnExit` when the tracer
+/// dies, so such a thread needs no foresight.
 void FrozenProcess::foreseeInterruptions() {
     for (FrozenThread& thread : threads_) {
         thread.tracee.setCallEndsWithTracer(false);
-        if (!thread.groupStopped() || thread.tracee.options().killOnExit ||
-            !thread.tracee.registers().restartsSyscall())
-            continue;
-        try {
-            foreseeInterruption(thread.tracee, syscallInstruction());
-        } catch (const TraceeGone&) {
-            throw;
-        } catch (const Error&) {
-            continue;  // the tracer's death makes the call start again, as that of a running process
-        }
+        if (thread.groupStopped() && !thread.tracee.options().killOnExit)
+            foresee(thread.tracee);
+    }
+}
+
+void FrozenProcess::foresee(Tracee& thread) {
+    if (!thread.registers().restartsSyscall())
+        return;
+    try {
+        foreseeInterruption(thread, syscallInstruction());
+    } catch (const TraceeGone&) {
+        throw;
+    } catch (const Error&) {
+        return;
     }
 }
 

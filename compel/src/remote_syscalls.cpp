@@ -14,6 +14,7 @@
 #include "fail.hpp"
 #include "memory_limits.hpp"
 #include "proc.hpp"
+#include "restart_codes.hpp"
 #include "return_path.hpp"
 
 namespace compel {
@@ -229,12 +230,9 @@ std::int64_t RemoteSyscalls::finishCall() {
         awaitSyscallStop();
         atEntry_ = false;
         const auto result = tracee_.registers().syscallResult();
-        constexpr std::int64_t restartFirst = -514;  // ERESTARTSYS, ERESTARTNOINTR, ERESTARTNOHAND
-        constexpr std::int64_t restartLast = -512;
-        constexpr std::int64_t restartBlock = -516;
-        if (result == restartBlock)
+        if (result == restartByBlock)
             return -EINTR;
-        if (result < restartFirst || result > restartLast)
+        if (result < restartNoHandler || result > restartByAction)
             return result;
         startCall(number_, SyscallArguments(arguments_));
         passEntry();

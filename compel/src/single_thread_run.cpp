@@ -13,11 +13,6 @@
 namespace compel {
 namespace {
 
-/// Signals that the kernel sends to a thread for a fault of the thread. If the thread blocks such a signal, the kernel
-/// ends the process (kernel/signal.c, force_sig_info_to_task()).
-constexpr SignalMask kFaults = signalBit(SIGSEGV) | signalBit(SIGBUS) | signalBit(SIGFPE) | signalBit(SIGILL) |
-                               signalBit(SIGTRAP) | signalBit(SIGSYS);
-
 constexpr std::chrono::milliseconds kLookEvery{1};
 
 /// Scope in which a thread's seccomp filters and strict mode are suspended.
@@ -82,7 +77,7 @@ SingleThreadRun::SingleThreadRun(FrozenProcess& process, pid_t tid, std::chrono:
         fail("let thread ", tid, " run: it is no stopped thread of process ", process.pid());
     options_ = {.seize = tracee->options(), .patience = patience};
     mask_ = tracee->signalMask();
-    blocked_ = allSignals & ~(kFaults & ~mask_);
+    blocked_ = allSignals & ~(faultSignals & ~mask_);
     SeizeOptions open = options_.seize;
     open.suspendSeccomp = false;
     tracee->setOptions(open);
@@ -152,7 +147,7 @@ void SingleThreadRun::dealWithStop() {
         return;
     }
     // Only signals of the kernel have a positive code; signals that processes send have other codes (sigaction(2)).
-    if ((kFaults & signalBit(info.signal)) != 0 && tracee.signalInfo().si_code > 0) {
+    if ((faultSignals & signalBit(info.signal)) != 0 && tracee.signalInfo().si_code > 0) {
         resume(info.signal);  // the thread calls its handler, or the kernel ends the process
         return;
     }

@@ -80,6 +80,10 @@ public:
     /// Returns a system call instruction in the process; nothing if it has none. Caches the result of
     /// findSyscallInstruction().
     [[nodiscard]] std::optional<SyscallInstruction> syscallInstruction();
+    /// Calls foreseeInterruption() for a thread of a process that is stopped, or that will be, if the thread was
+    /// interrupted in a system call. Ignores an Error, because the call then starts again, as that of a running
+    /// process. Throws TraceeGone.
+    void foresee(Tracee& thread);
     /// Returns true if the process maps an anonymous inode with this name, such as "anon_inode:[io_uring]". Uses the
     /// same cached content of /proc/PID/maps as syscallInstruction().
     [[nodiscard]] bool maps(std::string_view anonymousInode);

@@ -23,6 +23,11 @@ inline constexpr SignalMask allSignals = ~SignalMask{0};
 constexpr SignalMask signalBit(int signal) noexcept {
     return SignalMask{1} << (signal - 1);
 }
+/// Signals that the kernel sends to a thread for a fault of the thread (SYNCHRONOUS_MASK of Linux). The kernel delivers
+/// them before other signals. If the thread blocks or ignores one at a fault, the kernel ends the process
+/// (force_sig_info_to_task()).
+inline constexpr SignalMask faultSignals = signalBit(SIGSEGV) | signalBit(SIGBUS) | signalBit(SIGILL) |
+                                           signalBit(SIGTRAP) | signalBit(SIGFPE) | signalBit(SIGSYS);
 
 /// Options of PTRACE_SEIZE.
 struct SeizeOptions {

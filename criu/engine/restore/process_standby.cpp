@@ -2,7 +2,8 @@
 #include "criu/engine/restore/process_standby.hpp"
 
 #include <compel/error.hpp>
-#include <compel/interrupted_call.hpp>
+
+#include <exception>
 
 #include "criu/engine/restore/task/restorer_area.hpp"
 #include "criu/engine/restorer_room.hpp"
@@ -27,7 +28,7 @@ bool ProcessStandby::prepare() {
         const std::uint64_t stackTop = next + room.stack;
         next = stackTop + room.frame;
         if (stops_)
-            foresee(thread.tracee);
+            process_.foresee(thread.tracee);
         const auto dispatch = dispatches_.find(thread.tracee.tid());
         // The frame is above the stack, which grows down.
         const auto standby = compel::Standby::place(
@@ -47,19 +48,6 @@ bool ProcessStandby::prepare() {
         return false;
     process_.memory().write(data.base(), data.bytes());
     return true;
-}
-
-/// Lets an interrupted call of a thread end as in a stopped process. A failure makes the call start again.
-void ProcessStandby::foresee(compel::Tracee& thread) const {
-    if (!thread.registers().restartsSyscall())
-        return;
-    try {
-        compel::foreseeInterruption(thread, process_.syscallInstruction());
-    } catch (const compel::TraceeGone&) {
-        throw;
-    } catch (const compel::Error&) {
-        return;
-    }
 }
 
 /// Adds the steps that one thread executes for the process. Returns true if the other threads must wait at `continued`
