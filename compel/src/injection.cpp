@@ -272,13 +272,7 @@ void BlobRun::go(std::uint64_t argument, RemoteAddress stackTop) {
     constexpr int noSignal = 0;
     // After this assignment, the destructor restores the thread.
     running_ = true;
-    if (dispatch_.setting()) {
-        if (returning_) {
-            tracee_->setRegisters(*returning_);
-            tracee_->setSignalMask(mask());
-        }
-        tracee_->setUserDispatch(std::nullopt);
-    }
+    dispatch_.off(*tracee_, returning_, mask());
     // If the tracer died before the mask lets the end signal through, the thread would keep this signal in its queue.
     enter(mayKeepEndSignal() ? noSignal : end_.number);
     tracee_->setSignalMask(mask());
@@ -404,11 +398,8 @@ void BlobRun::restore() {
     // Comes before the registers: if the tracer died between both, the signal frame would set this state, too.
     if (!lostState_.empty())
         tracee_->setExtendedState(lostState_);
-    if (dispatch_.setting()) {
-        if (returning_)
-            tracee_->setRegisters(*returning_);
-        tracee_->setUserDispatch(dispatch_.setting());
-    }
+    if (const std::exception_ptr other = dispatch_.on(*tracee_, returning_); !failure)
+        failure = other;
     tracee_->setSignalMask(savedMask_);
     tracee_->setRegisters(saved_);
     if (failure)

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <utility>
 #include <vector>
 
@@ -75,7 +76,7 @@ RemoteSyscalls::~RemoteSyscalls() {
     try {
         restore();
     } catch (const std::exception&) {
-        // Ignored: restore() fails only if the thread has ended.
+        // Ignored: the thread has ended, or the kernel doesn't accept its syscall user dispatch any more.
         return;
     }
 }
@@ -108,13 +109,14 @@ void RemoteSyscalls::placeFrame() {
     const RemoteAddress end = saved_.sp() - Registers::belowStack;
     RemoteAddress at = 0;
     std::vector<std::byte> bytes;
+    std::optional<Registers> returning;
     if (compat_) {
         at = compat_->placeBelow(end);
         bytes = compat_->frame(at);
     } else if (const auto path = ReturnPath::of(tracee_, saved_, savedMask_, dispatch_)) {
         at = path->placeBelow(end);
         bytes = path->bytes(at, restorer_);
-        returning_ = path->entry(at);
+        returning = path->entry(at);
     } else {
         return;
     }
@@ -126,18 +128,8 @@ void RemoteSyscalls::placeFrame() {
     belowStack_ = std::move(covered);
     if (memory_.writeAllowed(at, bytes) < bytes.size())
         takeFrameAway();
-}
-
-/// Switches syscall user dispatch off. Before, sets the registers so that the thread switches dispatch on again if the
-/// tracer dies.
-void RemoteSyscalls::suspendDispatch() {
-    if (!dispatch_.setting())
-        return;
-    if (frame_ != 0 && returning_) {
-        tracee_.setRegisters(*returning_);
-        tracee_.setSignalMask(allSignals);
-    }
-    tracee_.setUserDispatch(std::nullopt);
+    else
+        returning_ = returning;
 }
 
 void RemoteSyscalls::takeFrameAway() {
@@ -204,7 +196,7 @@ void RemoteSyscalls::startCall(std::int64_t number, const SyscallArguments& argu
     const bool isFirst = !std::exchange(begun_, true);
     if (isFirst) {
         placeFrame();
-        suspendDispatch();
+        dispatch_.off(tracee_, returning_, allSignals);
     }
     Registers registers = saved_;
     if (compat_ && frame_ != 0 && CompatCalls::knows(number))
@@ -333,14 +325,12 @@ void RemoteSyscalls::restore() {
     // Comes before the registers: if the tracer died between both, the signal frame would set this state, too.
     if (!lostState_.empty())
         tracee_.setExtendedState(lostState_);
-    if (dispatch_.setting()) {
-        if (frame_ != 0 && returning_)
-            tracee_.setRegisters(*returning_);
-        tracee_.setUserDispatch(dispatch_.setting());
-    }
+    const std::exception_ptr failure = dispatch_.on(tracee_, returning_);
     tracee_.setSignalMask(savedMask_);
     tracee_.setRegisters(saved_);
     takeFrameAway();
+    if (failure)
+        std::rethrow_exception(failure);
 }
 
 RemoteBuffer::RemoteBuffer(RemoteSyscalls& syscalls, std::uint64_t size)

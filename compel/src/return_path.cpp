@@ -2,14 +2,13 @@
 #include <sys/syscall.h>
 
 #include "return_path.hpp"
+#include "user_dispatch.hpp"
 
 namespace compel {
 
 namespace {
 
-// Constants of linux/prctl.h of Linux 5.11.
-constexpr std::uint64_t setDispatch = 59;
-constexpr std::uint64_t dispatchOn = 1;
+constexpr std::uint64_t setDispatch = 59;  // PR_SET_SYSCALL_USER_DISPATCH of linux/prctl.h, Linux 5.11
 
 }  // namespace
 
@@ -24,10 +23,10 @@ std::optional<ReturnPath> ReturnPath::of(const Tracee& thread, const Registers& 
 /// Returns the frame of the system call that switches dispatch on. `last`: address of the frame after it.
 SignalFrame ReturnPath::first(RemoteAddress last) const {
     const UserDispatch& setting = *dispatch_.setting();
+    const DispatchRequest on = requestFor(setting);
     const SyscallInstruction& code = *dispatch_.code();
     Registers registers = last_.registers();
-    registers.setCall(SYS_prctl, {setDispatch, dispatchOn, setting.start, setting.size, setting.selector},
-                      code.address);
+    registers.setCall(SYS_prctl, {setDispatch, on.mode, on.start, on.size, setting.selector}, code.address);
     registers.setReturnFrame(last, code.restorer);
     return SignalFrame::withoutState(registers, allSignals);
 }

@@ -192,6 +192,9 @@ void SingleThreadRun::stop() {
         leaveCall();
     else if (tracee != nullptr && !tracee->stopped())
         tracee->interrupt();
+    // The run may have mapped code that an earlier search didn't find.
+    if (tracee != nullptr)
+        tracee->setAllowedCode({});
     process_.stop(options_);  // stops the thread, and threads that it has created
     thread().setSignalMask(mask_);
     thread().setOptions(options_.seize);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 #include <compel/standby.hpp>
 
+#include <exception>
+
 #include "fail.hpp"
 #include "return_path.hpp"
 
@@ -17,7 +19,7 @@ std::optional<Standby> Standby::place(Tracee& thread, RemoteAddress end, const s
     // The blob's own restorer uses the first frame.
     RemoteMemory(thread.tid()).write(at, path->bytes(at, 0));
     Standby standby(thread, registers, mask, at, end);
-    standby.dispatch_ = dispatch;
+    standby.dispatch_ = suspended;
     standby.returning_ = path->entry(at);
     return standby;
 }
@@ -40,13 +42,11 @@ void Standby::enter(RemoteAddress entry, std::uint64_t argument, RemoteAddress s
 void Standby::leave() {
     // Sets the mask before the registers: if the tracer ended between both calls, the thread would execute the blob.
     // In the other order, it would execute its own code with all signals blocked.
-    if (dispatch_) {
-        if (returning_)
-            thread_->setRegisters(*returning_);
-        thread_->setUserDispatch(dispatch_);
-    }
+    const std::exception_ptr failure = dispatch_.on(*thread_, returning_);
     thread_->setSignalMask(mask_);
     thread_->setRegisters(registers_);
+    if (failure)
+        std::rethrow_exception(failure);
 }
 
 }  // namespace compel

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only
+#include <compel/error.hpp>
 #include <compel/registers.hpp>
 #include <compel/remote_syscalls.hpp>
 #include <compel/suspended_dispatch.hpp>
@@ -13,14 +14,19 @@ namespace compel {
 
 namespace {
 
+struct CodeRange {
+    RemoteAddress start;
+    std::uint64_t size;
+};
+
 /// Returns the code from which dispatch allows system calls at present: all code if the selector byte says so.
-MemoryBounds allowedCode(const Tracee& thread, const UserDispatch& setting) {
+CodeRange allowedCode(const Tracee& thread, const UserDispatch& setting) {
     constexpr std::byte allow{0};  // SYSCALL_DISPATCH_FILTER_ALLOW of linux/prctl.h
     std::array<std::byte, 1> selector{std::byte{1}};
     if (setting.selector != 0 && RemoteMemory(thread.tid()).readSome(setting.selector, selector) == 1 &&
         selector[0] == allow)
         return {0, std::numeric_limits<RemoteAddress>::max()};
-    return {setting.start, setting.start + setting.size};
+    return {setting.start, setting.size};
 }
 
 }  // namespace
@@ -38,24 +44,51 @@ SuspendedDispatch::SuspendedDispatch(Tracee& thread, const std::optional<UserDis
 void SuspendedDispatch::findCode(Tracee& thread) {
     if (!setting_ || !Registers::hasStatelessFrames)
         return;
-    const MemoryBounds bounds = allowedCode(thread, *setting_);
-    // The kernel compares the address after the instruction (syscall_user_dispatch() of Linux).
-    const auto isAllowed = [&](RemoteAddress at, std::size_t size) {
-        return bounds.start <= at && at < bounds.end && size < bounds.end - at;
-    };
+    const CodeRange allowed = allowedCode(thread, *setting_);
+    if (allowed.size == 0)
+        return;
+    // The kernel compares the address after the instruction, also with a range that wraps around
+    // (syscall_user_dispatch() of Linux).
+    const auto isAllowed = [&](RemoteAddress at, std::size_t size) { return at + size - allowed.start < allowed.size; };
     const auto isUsable = [&](const SyscallInstruction& code) {
         return isAllowed(code.address, syscallInstructionBytes.size()) &&
                isAllowed(code.restorer, restorerBytes.size());
     };
     const Tracee::AllowedCode known = thread.allowedCode();
-    code_.emplace(known.instruction, known.restorer);
-    if (isUsable(*code_) && hasSyscallInstruction(thread.tid(), *code_))
+    if (known.instruction != 0) {
+        code_.emplace(known.instruction, known.restorer);
+        if (isUsable(*code_) && hasSyscallInstruction(thread.tid(), *code_))
+            return;
+    } else if (known.start == allowed.start && known.size == allowed.size) {
         return;
-    code_ = findReturningInstruction(thread.tid(), bounds);
+    }
+    code_ = findReturningInstruction(thread.tid(), {allowed.start, allowed.start + allowed.size});
     if (code_ && !isUsable(*code_))
         code_.reset();
-    if (code_)
-        thread.setAllowedCode({code_->address, code_->restorer});
+    thread.setAllowedCode({allowed.start, allowed.size, code_ ? code_->address : 0, code_ ? code_->restorer : 0});
+}
+
+void SuspendedDispatch::off(Tracee& thread, const std::optional<Registers>& returning, SignalMask mask) const {
+    if (!setting_)
+        return;
+    if (returning) {
+        thread.setRegisters(*returning);
+        thread.setSignalMask(mask);
+    }
+    thread.setUserDispatch(std::nullopt);
+}
+
+std::exception_ptr SuspendedDispatch::on(Tracee& thread, const std::optional<Registers>& returning) const {
+    if (!setting_)
+        return nullptr;
+    try {
+        if (returning)
+            thread.setRegisters(*returning);
+        thread.setUserDispatch(setting_);
+    } catch (const Error&) {
+        return std::current_exception();
+    }
+    return nullptr;
 }
 
 }  // namespace compel

@@ -124,10 +124,20 @@ std::optional<SyscallInstruction> findReturningInstruction(pid_t pid, MemoryBoun
     const RemoteMemory memory(pid);
     std::vector<Code> all;
     visitMappings(pid, [&](const MemoryRange& range) {
+        if (!range.executable || !range.readable || range.name == "[vsyscall]")
+            return true;
+        const auto add = [&](RemoteAddress start, RemoteAddress end) {
+            if (start < end)
+                all.push_back({start, end, range.name == "[vdso]", isLibraryName(range.name), {}});
+        };
         const RemoteAddress start = std::max(range.start, bounds.start);
         const RemoteAddress end = std::min(range.end, bounds.end);
-        if (range.executable && range.readable && range.name != "[vsyscall]" && start < end)
-            all.push_back({start, end, range.name == "[vdso]", isLibraryName(range.name), {}});
+        if (bounds.end < bounds.start) {
+            add(range.start, end);
+            add(start, range.end);
+        } else {
+            add(start, end);
+        }
         return true;
     });
     std::stable_partition(all.begin(), all.end(), [](const Code& code) { return code.isLibrary; });

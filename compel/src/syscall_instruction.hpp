@@ -7,6 +7,7 @@
 
 namespace compel {
 
+/// Memory from `start` to `end`. If `end` is lower than `start`, the memory wraps around the end of the address space.
 struct MemoryBounds {
     RemoteAddress start;
     RemoteAddress end;

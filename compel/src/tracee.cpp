@@ -17,6 +17,7 @@
 #include "fail.hpp"
 #include "proc.hpp"
 #include "ptrace_call.hpp"
+#include "user_dispatch.hpp"
 
 namespace compel {
 
@@ -79,6 +80,7 @@ Tracee::Tracee(Tracee&& other) noexcept
       options_(other.options_),
       state_(other.state_),
       callEnds_(other.callEnds_),
+      allowedCode_(other.allowedCode_),
       stop_(std::exchange(other.stop_, std::nullopt)) {}
 
 Tracee& Tracee::operator=(Tracee&& other) noexcept {
@@ -88,6 +90,7 @@ Tracee& Tracee::operator=(Tracee&& other) noexcept {
         options_ = other.options_;
         state_ = other.state_;
         callEnds_ = other.callEnds_;
+        allowedCode_ = other.allowedCode_;
         stop_ = std::exchange(other.stop_, std::nullopt);
     }
     return *this;
@@ -468,8 +471,10 @@ std::optional<UserDispatch> Tracee::userDispatch() const {
 
 void Tracee::setUserDispatch(const std::optional<UserDispatch>& dispatch) {
     UserDispatchConfiguration wanted{};
-    if (dispatch)
-        wanted = {1, dispatch->selector, dispatch->start, dispatch->size};
+    if (dispatch) {
+        const DispatchRequest on = requestFor(*dispatch);
+        wanted = {on.mode, dispatch->selector, on.start, on.size};
+    }
     request("PTRACE_SET_SYSCALL_USER_DISPATCH_CONFIG", setUserDispatchNumber, sizeof(wanted), addressOf(&wanted));
 }
 

@@ -2,7 +2,6 @@
 // Kills a tracer at each of its system calls in turn. The traced process must continue unchanged.
 #include <compel/injection.hpp>
 #include <compel/process.hpp>
-#include <compel/remote_syscalls.hpp>
 #include <compel/standby.hpp>
 
 #include <catch2/catch.hpp>
@@ -10,30 +9,21 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/ptrace.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <cstdio>
-#include <cstdlib>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
-#include <functional>
-#include <optional>
-#include <sstream>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "child.hpp"
-#include "compel/test/blob/test_blob.hpp"
-#include "compel_test_blob.hpp"
+#include "killed_tracer.hpp"
+#include "traced_work.hpp"
 
 using namespace compel;
 using test::Child;
@@ -132,59 +122,10 @@ int liveOn(const Child::Talk& talk) {
     return wrong;
 }
 
-/// Makes all changes to a process that the library can make, in all threads at the same time.
-void workOn(FrozenProcess& process) {
-    constexpr std::uint64_t slot = 32768;
-    {
-        Injection injection(process.leader(), testblob::blob, slot * process.threads().size(),
-                            process.syscallInstruction());
-        std::vector<BlobRun> runs;
-        RemoteAddress at = injection.data();
-        for (auto& thread : process.threads()) {
-            injection.memory().writeValue(at, testblob::Argument{});
-            runs.push_back(injection.start(thread.tracee, at, at + slot));
-            at += slot;
-        }
-        for (BlobRun& run : runs)
-            run.finish();
-    }
-    for (auto& thread : process.threads()) {
-        RemoteSyscalls calls(thread.tracee, process.syscallInstruction());
-        calls.call(SYS_getpid);
-        calls.call(SYS_getppid);
-    }
-    process.detach();
-}
-
-void workOn(pid_t pid) {
-    auto process = FrozenProcess::freeze(pid);
-    workOn(process);
-}
-
-/// Puts all threads of a process in stand-by. In stand-by, each thread waits until its argument in the returned data
-/// isn't 0.
-std::vector<Standby> standBy(FrozenProcess& process, Injection& injection, std::uint64_t first) {
-    const std::uint64_t slot = 4 * signalFrameRoom() + 16384;
-    std::vector<Standby> standbys;
-    RemoteAddress at = injection.data();
-    for (auto& thread : process.threads()) {
-        injection.memory().writeValue(at, testblob::Argument{.task = testblob::Task::Await, .numbers = {first}});
-        standbys.push_back(Standby::place(thread.tracee, at + slot).value());
-        standbys.back().enter(injection.code() + testblob::blob.entryOffset, at, at + slot / 2);
-        at += slot;
-    }
-    return standbys;
-}
-
-Injection injectForStandby(FrozenProcess& process) {
-    return {process.leader(), testblob::blob, (4 * signalFrameRoom() + 16384) * process.threads().size(),
-            process.syscallInstruction()};
-}
-
 /// Returns true if the stand-by of a thread refuses a stack that ends where its signal frame ends.
 bool refusesStackInFrame(pid_t pid) {
     auto process = FrozenProcess::freeze(pid);
-    Injection injection = injectForStandby(process);
+    Injection injection = test::injectForStandby(process);
     const RemoteAddress end = injection.data() + 2 * signalFrameRoom();
     bool refused = false;
     try {
@@ -199,27 +140,11 @@ bool refusesStackInFrame(pid_t pid) {
 
 void standByOnce(pid_t pid) {
     auto process = FrozenProcess::freeze(pid);
-    Injection injection = injectForStandby(process);
-    for (Standby& standby : standBy(process, injection, 1))
+    Injection injection = test::injectForStandby(process);
+    for (Standby& standby : test::standBy(process, injection, 1))
         standby.leave();
     injection.cure();
     process.detach();
-}
-
-/// Calls `work` in a child process, which then ends without cleaning up.
-void dieAfter(const std::function<void()>& work) {
-    const pid_t worker = ::fork();
-    if (worker == 0) {
-        try {
-            work();
-        } catch (const std::exception&) {
-            ::_exit(1);
-        }
-        ::_exit(0);
-    }
-    int status = 0;
-    ::waitpid(worker, &status, 0);
-    REQUIRE(status == 0);
 }
 
 #if defined(__x86_64__)
@@ -235,86 +160,12 @@ void dieAfter(const std::function<void()>& work) {
 }
 #endif
 
-/// Sends SIGWINCH to the calling process, which ignores it. Marks where dieAt() begins to count.
-void beginCount() {
-    ::raise(SIGWINCH);
-}
-
-/// Calls `work` in a child process, and kills this process at its system call stop `number`, counted from 0. Counts
-/// from the start of `work`, or from beginCount() with `marked`. Returns false if the process ended before this stop.
-bool dieAt(unsigned number, const std::function<void()>& work, bool marked = false) {
-    const pid_t worker = ::fork();
-    if (worker == 0) {
-        ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
-        ::raise(SIGSTOP);
-        int code = 0;
-        try {
-            work();
-        } catch (const std::exception&) {
-            code = 1;
-        }
-        ::_exit(code);
-    }
-    int status = 0;
-    ::waitpid(worker, &status, 0);
-    ::ptrace(PTRACE_SETOPTIONS, worker, nullptr, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL);
-    unsigned seen = 0;
-    int signal = 0;
-    for (;;) {
-        ::ptrace(PTRACE_SYSCALL, worker, nullptr, signal);
-        ::waitpid(worker, &status, 0);
-        if (!WIFSTOPPED(status)) {
-            CHECK(status == 0);
-            return false;
-        }
-        const bool isSyscall = WSTOPSIG(status) == (SIGTRAP | 0x80);
-        signal = isSyscall ? 0 : WSTOPSIG(status);
-        if (signal == SIGWINCH)
-            marked = false;
-        if (isSyscall && !marked && seen++ == number) {
-            ::kill(worker, SIGKILL);
-            ::waitpid(worker, &status, 0);
-            return true;
-        }
-    }
-}
-
-std::vector<pid_t> threadsOf(pid_t pid) {
-    auto process = FrozenProcess::freeze(pid);
-    std::vector<pid_t> all;
-    for (const auto& thread : process.threads())
-        all.push_back(thread.tracee.tid());
-    return all;
-}
-
-/// Returns values of a thread's status that a tracer changes temporarily, to compare them later.
-std::string pictureOf(pid_t tid) {
-    return test::statusOf(tid, "TracerPid") + ' ' + test::statusOf(tid, "SigBlk") + ' ' +
-           test::statusOf(tid, "SigPnd") + ' ' + test::statusOf(tid, "ShdPnd") + ' ' +
-           (test::stateOf(tid) == 't' ? "traced" : "");
-}
-
-/// Calls `work` again and again, and kills its process at another system call each time.
-void dieEverywhere(pid_t pid, const std::function<void()>& work) {
-    const std::vector<pid_t> threads = threadsOf(pid);
-    std::vector<std::string> before;
-    for (const pid_t tid : threads)
-        before.push_back(pictureOf(tid));
-    for (unsigned number = 0; dieAt(number, work); ++number) {
-        INFO("killed at stop " << number);
-        for (std::size_t index = 0; index < threads.size(); ++index) {
-            if (!test::eventually([&] { return pictureOf(threads[index]) == before[index]; }))
-                FAIL(pictureOf(threads[index]) << " was " << before[index]);
-        }
-    }
-}
-
 }  // namespace
 
 TEST_CASE("a process whose tracer is killed anywhere goes on") {
     Child child(liveOn);
     REQUIRE(child.hear() == "ready");
-    dieEverywhere(child.pid(), [&] { workOn(child.pid()); });
+    test::dieEverywhere(child.pid(), [&] { test::workOn(child.pid()); });
     child.say("end");
     CHECK(child.exitCode() == 0);
 }
@@ -327,7 +178,7 @@ TEST_CASE("so does one whose threads block all signals") {
         return liveOn(talk);
     });
     REQUIRE(child.hear() == "ready");
-    dieEverywhere(child.pid(), [&] { workOn(child.pid()); });
+    test::dieEverywhere(child.pid(), [&] { test::workOn(child.pid()); });
     child.say("end");
     CHECK(child.exitCode() == 0);
 }
@@ -335,7 +186,7 @@ TEST_CASE("so does one whose threads block all signals") {
 TEST_CASE("a process in stand-by whose tracer is killed anywhere goes on") {
     Child child(liveOn);
     REQUIRE(child.hear() == "ready");
-    dieEverywhere(child.pid(), [&] { standByOnce(child.pid()); });
+    test::dieEverywhere(child.pid(), [&] { standByOnce(child.pid()); });
     child.say("end");
     CHECK(child.exitCode() == 0);
 }
@@ -351,13 +202,13 @@ TEST_CASE("a stand-by refuses a stack that would grow into its signal frame") {
 TEST_CASE("a later tracer of a thread in stand-by that is killed anywhere leaves the thread's frame") {
     Child child(liveOn);
     REQUIRE(child.hear() == "ready");
-    const std::size_t threads = threadsOf(child.pid()).size();
+    const std::size_t threads = test::threadsOf(child.pid()).size();
     int ends[2];
     REQUIRE(::pipe(ends) == 0);
-    dieAfter([&] {
+    test::dieAfter([&] {
         auto process = FrozenProcess::freeze(child.pid());
-        Injection injection = injectForStandby(process);
-        (void)standBy(process, injection, 0);
+        Injection injection = test::injectForStandby(process);
+        (void)test::standBy(process, injection, 0);
         const RemoteAddress data = injection.data();
         if (::write(ends[1], &data, sizeof(data)) != sizeof(data))
             ::_exit(1);
@@ -367,8 +218,8 @@ TEST_CASE("a later tracer of a thread in stand-by that is killed anywhere leaves
     REQUIRE(::read(ends[0], &at, sizeof(at)) == sizeof(at));
     ::close(ends[0]);
     ::close(ends[1]);
-    dieEverywhere(child.pid(), [&] { workOn(child.pid()); });
-    for (std::size_t i = 0; i < threads; ++i, at += 4 * signalFrameRoom() + 16384)
+    test::dieEverywhere(child.pid(), [&] { test::workOn(child.pid()); });
+    for (std::size_t i = 0; i < threads; ++i, at += test::standbySlot())
         RemoteMemory(child.pid()).writeValue(at + offsetof(testblob::Argument, numbers), std::uint64_t{1});
     child.say("end");
     CHECK(child.exitCode() == 0);
@@ -381,7 +232,7 @@ TEST_CASE("so does one whose user's queue of signals is full") {
         return liveOn(talk);
     });
     REQUIRE(child.hear() == "ready");
-    dieEverywhere(child.pid(), [&] { workOn(child.pid()); });
+    test::dieEverywhere(child.pid(), [&] { test::workOn(child.pid()); });
     child.say("end");
     CHECK(child.exitCode() == 0);
 }
@@ -400,217 +251,12 @@ TEST_CASE("so does one with blocked signals of faults, which stay pending") {
         return liveOn(talk);
     });
     REQUIRE(child.hear() == "ready");
-    dieEverywhere(child.pid(), [&] { workOn(child.pid()); });
+    test::dieEverywhere(child.pid(), [&] { test::workOn(child.pid()); });
     child.say("end");
     CHECK(child.exitCode() == 0);
 }
 
 #if defined(__x86_64__)
-namespace {
-
-constexpr int setDispatch = 59;  // PR_SET_SYSCALL_USER_DISPATCH
-
-/// Selector byte of the child, and the end of its loop. The test and the child share both.
-struct DispatchWords {
-    std::atomic<char> selector;
-    std::atomic<bool> ends;
-};
-
-struct CodeRange {
-    std::uint64_t start = 0;
-    std::uint64_t end = 0;
-};
-
-/// Returns the mapping with the C library's system calls.
-CodeRange libraryCode() {
-    const auto inside = reinterpret_cast<std::uintptr_t>(&::syscall);
-    std::istringstream maps(test::mapsOf(::getpid()));
-    for (std::string line; std::getline(maps, line);) {
-        CodeRange range;
-        if (std::sscanf(line.c_str(), "%lx-%lx", &range.start, &range.end) == 2 && range.start <= inside &&
-            inside < range.end)
-            return range;
-    }
-    return {};
-}
-
-/// Child whose system calls outside of the C library raise SIGSYS. `on`: false for a child that has no dispatch yet.
-int dispatchAndLoop(const Child::Talk& talk, DispatchWords& words, bool on) {
-    const CodeRange code = libraryCode();
-    if (on && ::prctl(setDispatch, 1, code.start, code.end - code.start, &words.selector) != 0) {
-        talk.say("can't");
-        return 77;
-    }
-    talk.say("ready");
-    words.selector = 1;  // SYSCALL_DISPATCH_FILTER_BLOCK
-    while (!words.ends)
-        __builtin_ia32_pause();
-    return 0;
-}
-
-std::optional<UserDispatch> dispatchOf(pid_t pid) {
-    auto process = FrozenProcess::freeze(pid);
-    return process.leader().userDispatch();
-}
-
-}  // namespace
-
-TEST_CASE("a thread whose tracer is killed anywhere has its syscall user dispatch again") {
-    auto& words = *static_cast<DispatchWords*>(
-        ::mmap(nullptr, sizeof(DispatchWords), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-    Child child([&](const Child::Talk& talk) { return dispatchAndLoop(talk, words, true); });
-    if (child.hear() == "can't") {
-        WARN("skipped: this kernel hasn't got syscall user dispatch");
-        return;
-    }
-    REQUIRE(test::eventually([&] { return words.selector != 0; }));
-    const auto before = dispatchOf(child.pid());
-    if (!before) {
-        WARN("skipped: this kernel doesn't show syscall user dispatch (6.4)");
-        return;
-    }
-    for (unsigned number = 0; dieAt(number, [&] { workOn(child.pid()); }); ++number) {
-        INFO("killed at stop " << number);
-        REQUIRE(test::eventually([&] {
-            const auto now = dispatchOf(child.pid());
-            return now && now->start == before->start && now->size == before->size && now->selector == before->selector;
-        }));
-    }
-    words.ends = true;
-    CHECK(child.exitCode() == 0);
-}
-
-TEST_CASE("a thread in stand-by whose tracer is killed gets its syscall user dispatch") {
-    auto& words = *static_cast<DispatchWords*>(
-        ::mmap(nullptr, sizeof(DispatchWords), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-    Child child([&](const Child::Talk& talk) { return dispatchAndLoop(talk, words, false); });
-    REQUIRE(child.hear() == "ready");
-    REQUIRE(test::eventually([&] { return words.selector != 0; }));
-    const CodeRange code = libraryCode();
-    const UserDispatch wanted{reinterpret_cast<std::uintptr_t>(&words.selector), code.start, code.end - code.start};
-    const bool leaves = GENERATE(false, true);
-    try {
-        auto process = FrozenProcess::freeze(child.pid());
-        process.leader().setUserDispatch(wanted);
-        process.leader().setUserDispatch(std::nullopt);
-    } catch (const Error&) {
-        WARN("skipped: this kernel can't set syscall user dispatch of another thread (6.4)");
-        return;
-    }
-    dieAfter([&] {
-        auto process = FrozenProcess::freeze(child.pid());
-        Injection injection = injectForStandby(process);
-        const RemoteAddress data = injection.data();
-        injection.memory().writeValue(data, testblob::Argument{.task = testblob::Task::Await, .numbers = {1}});
-        auto standby = Standby::place(process.leader(), data + injection.dataSize(), wanted).value();
-        standby.enter(injection.code() + testblob::blob.entryOffset, data, data + injection.dataSize() / 2);
-        if (leaves) {
-            standby.leave();
-            injection.cure();
-        }
-        ::_exit(0);
-    });
-    CHECK(test::eventually([&] {
-        const auto now = dispatchOf(child.pid());
-        return now && now->start == wanted.start && now->size == wanted.size && now->selector == wanted.selector;
-    }));
-    words.ends = true;
-    CHECK(child.exitCode() == 0);
-}
-
-namespace {
-
-/// Exit status of callAndEnd() if the call ends with EINTR, or with a result after it has started again.
-constexpr int endedCall = 10;
-constexpr int repeatedCall = 11;
-
-/// Number of signals that the child has handled. The test and the child share it.
-std::atomic<int>& taken() {
-    static std::atomic<int>* const counter = static_cast<std::atomic<int>*>(
-        ::mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-    return *counter;
-}
-
-/// Child that handles SIGUSR1 and SIGCONT, and blocks in a call that input from the test ends.
-int callAndEnd(const Child::Talk& talk, int flags, int file, const std::function<long()>& call) {
-    struct sigaction action {};
-    action.sa_handler = [](int) { ++taken(); };
-    action.sa_flags = flags;
-    ::sigaction(SIGUSR1, &action, nullptr);
-    ::sigaction(SIGCONT, &action, nullptr);
-    talk.say("ready");
-    const long result = call();
-    const int code = errno;
-    char byte = 0;
-    if (result < 0)
-        return code == EINTR && taken() > 0 && ::read(file, &byte, 1) == 1 ? endedCall : 90;
-    return taken() > 0 ? repeatedCall : 91;
-}
-
-/// Stops a child in a blocked call, and kills its tracer at the stop `number` of `work`. Returns the child's exit
-/// status, or nothing if the tracer ended before this stop. `signal`: signal that is pending in the stopped child; 0
-/// for none. `marked`: see dieAt().
-std::optional<int> resultAfterDeath(unsigned number, bool waits, int flags, int signal, bool marked) {
-    int line[2];
-    REQUIRE(::pipe(line) == 0);
-    taken() = 0;
-    Child child([&](const Child::Talk& talk) {
-        return callAndEnd(talk, flags, line[0], [&]() -> long {
-            char byte = 0;
-            if (!waits)
-                return ::read(line[0], &byte, 1);
-            pollfd ready{line[0], POLLIN, 0};
-            return ::ppoll(&ready, 1, nullptr, nullptr);
-        });
-    });
-    REQUIRE(child.hear() == "ready");
-    child.awaitState('S');
-    ::kill(child.pid(), SIGSTOP);
-    child.awaitState('T');
-    if (signal != 0)
-        ::kill(child.pid(), signal);
-    const bool died = dieAt(
-        number,
-        [&] {
-            auto process = FrozenProcess::freeze(child.pid());
-            beginCount();
-            workOn(process);
-        },
-        marked);
-    ::kill(child.pid(), SIGCONT);
-    REQUIRE(test::eventually(
-        [&] { return test::statusOf(child.pid(), "SigPnd").find_first_not_of("0 \t\n") == std::string::npos; }));
-    REQUIRE(::write(line[1], "x", 1) == 1);
-    const int code = child.exitCode().value();
-    ::close(line[0]);
-    ::close(line[1]);
-    return died ? std::optional(code) : std::nullopt;
-}
-
-}  // namespace
-
-TEST_CASE("a signal that is pending for a stopped process ends its call after the tracer's death") {
-    struct Case {
-        bool waits;
-        int flags;
-        int signal;
-        bool marked;
-        int wanted;
-    };
-    // Where SA_RESTART decides, begins after the freeze, in which the tracer asks for it.
-    const Case each = GENERATE(Case{true, SA_RESTART, SIGUSR1, false, endedCall}, Case{true, 0, 0, false, endedCall},
-                               Case{false, 0, SIGUSR1, true, endedCall}, Case{false, 0, 0, true, endedCall},
-                               Case{false, SA_RESTART, SIGUSR1, false, repeatedCall});
-    CAPTURE(each.waits, each.flags, each.signal);
-    for (unsigned number = 0;; ++number) {
-        INFO("killed at stop " << number);
-        const auto result = resultAfterDeath(number, each.waits, each.flags, each.signal, each.marked);
-        if (!result)
-            break;
-        REQUIRE(*result == each.wanted);
-    }
-}
-
 TEST_CASE("a thread in 32-bit code goes on when its tracer dies while a blob runs") {
     if (!test::runs32BitCode()) {
         WARN("this kernel doesn't run 32-bit code");
@@ -626,7 +272,7 @@ TEST_CASE("a thread in 32-bit code goes on when its tracer dies while a blob run
     const RemoteAddress counter = std::stoull(child.hear());
     const auto count = [&] { return RemoteMemory(child.pid()).readValue<std::uint32_t>(counter); };
     REQUIRE(test::eventually([&] { return count() > 0; }));
-    dieAfter([&] {
+    test::dieAfter([&] {
         auto process = FrozenProcess::freeze(child.pid());
         Injection injection(process.leader(), testblob::blob, 65536, process.syscallInstruction());
         injection.memory().writeValue(injection.data(), testblob::Argument{});
@@ -649,7 +295,7 @@ TEST_CASE("a process that handles every signal isn't told of a blob's end") {
         return liveOn(talk);
     });
     REQUIRE(child.hear() == "ready");
-    workOn(child.pid());
+    test::workOn(child.pid());
     child.say("end");
     CHECK(child.exitCode() == 0);
 }

@@ -105,7 +105,6 @@ public:
 private:
     void pokeInstruction();
     void placeFrame();
-    void suspendDispatch();
     void takeFrameAway();
     void goToSyscallStop();
     void awaitSyscallStop();

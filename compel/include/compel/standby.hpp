@@ -3,6 +3,7 @@
 
 #include <compel/registers.hpp>
 #include <compel/remote_memory.hpp>
+#include <compel/suspended_dispatch.hpp>
 #include <compel/tracee.hpp>
 
 #include <optional>
@@ -33,7 +34,7 @@ public:
     /// kernel resume the thread when the tracer ends. Throws Error, also if the stack would grow into the signal frame.
     void enter(RemoteAddress entry, std::uint64_t argument, RemoteAddress stackTop);
     /// Ends the stand-by: the thread has its own registers and signal mask again, and syscall user dispatch. Throws
-    /// Error.
+    /// Error; if only the setting of dispatch fails, the thread has all the rest.
     void leave();
 
 private:
@@ -44,7 +45,7 @@ private:
     Registers registers_;
     SignalMask mask_;
     RemoteAddress frame_;
-    std::optional<UserDispatch> dispatch_;
+    SuspendedDispatch dispatch_;
     std::optional<Registers> returning_;  ///< ReturnPath::entry() of the frame
     RemoteAddress end_;                   ///< end of the memory of the signal frame
 };

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 #pragma once
 
+#include <compel/registers.hpp>
 #include <compel/remote_memory.hpp>
 #include <compel/tracee.hpp>
 
+#include <exception>
 #include <optional>
 
 namespace compel {
@@ -26,6 +28,13 @@ public:
     [[nodiscard]] const std::optional<UserDispatch>& setting() const noexcept { return setting_; }
     /// Returns the code of the process by which the thread can switch dispatch on; nothing if it has none.
     [[nodiscard]] const std::optional<SyscallInstruction>& code() const noexcept { return code_; }
+
+    /// Switches dispatch off. Before, gives the thread the registers `returning` and the signal mask `mask`, so that
+    /// the thread switches dispatch on again if the tracer dies. `returning`: ReturnPath::entry(). Throws Error.
+    void off(Tracee& thread, const std::optional<Registers>& returning, SignalMask mask) const;
+    /// Switches dispatch on again. Returns an Error instead of throwing it, because the caller must also restore the
+    /// registers and the mask of the thread. Example of an error: EINVAL for a wrong setting of an image.
+    [[nodiscard]] std::exception_ptr on(Tracee& thread, const std::optional<Registers>& returning) const;
 
 private:
     void findCode(Tracee& thread);

@@ -76,7 +76,7 @@ struct SeccompFilter {
 };
 
 /// Setting of syscall user dispatch. While the selector byte is set, system calls by code outside of the range `start`,
-/// `size` raise SIGSYS.
+/// `size` raise SIGSYS. The range may wrap around the end of the address space.
 struct UserDispatch {
     std::uint64_t selector = 0;  ///< address of the selector byte
     std::uint64_t start = 0;
@@ -215,12 +215,14 @@ public:
     /// 6.4, because it can't report the setting.
     [[nodiscard]] std::optional<UserDispatch> userDispatch() const;
     void setUserDispatch(const std::optional<UserDispatch>& dispatch);
-    /// Addresses of a system call instruction and of a restorer; 0 for none.
+    /// Result of a search for code from which dispatch allows system calls, in a range that isn't empty.
     struct AllowedCode {
-        std::uint64_t instruction = 0;
+        std::uint64_t start = 0;
+        std::uint64_t size = 0;         ///< 0 if there was no search
+        std::uint64_t instruction = 0;  ///< address of a system call instruction; 0 if the search has failed
         std::uint64_t restorer = 0;
     };
-    /// Remembers code from which dispatch has allowed system calls (SuspendedDispatch). Makes no ptrace call.
+    /// Remembers the last search (SuspendedDispatch). Makes no ptrace call.
     [[nodiscard]] AllowedCode allowedCode() const noexcept { return allowedCode_; }
     void setAllowedCode(AllowedCode code) noexcept { allowedCode_ = code; }
 

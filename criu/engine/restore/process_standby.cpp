@@ -74,13 +74,23 @@ void ProcessStandby::begin() {
 void ProcessStandby::endLeader() {
     if (threads_.empty())
         return;
-    threads_.front().thread.leave();
+    compel::Standby leader = threads_.front().thread;
     threads_.erase(threads_.begin());
+    leader.leave();
 }
 
 void ProcessStandby::end() {
-    for (auto each = threads_.rbegin(); each != threads_.rend(); ++each)
-        each->thread.leave();
+    std::exception_ptr failure;
+    for (auto each = threads_.rbegin(); each != threads_.rend(); ++each) {
+        try {
+            each->thread.leave();
+        } catch (const compel::Error&) {
+            if (!failure)
+                failure = std::current_exception();
+        }
+    }
+    if (failure)
+        std::rethrow_exception(failure);
 }
 
 }  // namespace criu::engine

@@ -47,13 +47,13 @@ public:
     [[nodiscard]] bool prepare();
     /// Begins the stand-by of all threads. Throws Error.
     void begin();
-    /// Ends the stand-by of the leader only. Throws Error.
+    /// Ends the stand-by of the leader only, also if it throws Error.
     void endLeader();
-    /// Ends the stand-by of all threads, of the leader as the last one. Throws Error.
+    /// Ends the stand-by of all threads, of the leader as the last one. After a failure, continues with the other
+    /// threads, then throws the first Error.
     void end();
 
 private:
-    void foresee(compel::Tracee& thread) const;
     [[nodiscard]] bool addSteps(pie::StepList& steps, pie::RemoteData& data, std::uint64_t continued) const;
 
     struct Prepared {

@@ -355,12 +355,6 @@ void ResumedTree::forEachDispatch(const model::Task& task, const Threads& thread
                  compel::UserDispatch{dispatch->selector, dispatch->start, dispatch->size});
 }
 
-void ResumedTree::setUserDispatch(const model::Task& task, const Threads& threads) {
-    forEachDispatch(task, threads, [](compel::Tracee& thread, const compel::UserDispatch& dispatch) {
-        thread.setUserDispatch(dispatch);
-    });
-}
-
 void ResumedTree::commit(const RestoreRun& run, bool stopAll) {
     for (std::size_t i = 0; i < processes_.size(); ++i)
         show(run, i);
@@ -373,13 +367,13 @@ void ResumedTree::commit(const RestoreRun& run, bool stopAll) {
 
 /// Lets main threads end that have ended in the images. Comes after the commit, because an ended thread has no memory.
 void ResumedTree::endLeaders(const RestoreRun& run) {
-    forEachLiving(run, [&](std::size_t i) {
+    for (std::size_t i = 0; i < processes_.size(); ++i) {
         if (!members_[i].task->leaderEnded)
-            return;
+            continue;
         if (standsBy_)
-            standbys_[i].endLeader();
-        processes_[i].releaseEndingLeader();
-    });
+            attempt(run, i, [&] { standbys_[i].endLeader(); });
+        attempt(run, i, [&] { processes_[i].releaseEndingLeader(); });
+    }
 }
 
 void ResumedTree::settle(const RestoreRun& run, bool stopAll, bool freezes) {
@@ -389,7 +383,6 @@ void ResumedTree::settle(const RestoreRun& run, bool stopAll, bool freezes) {
     if (!freezes)
         return;
     endStandby(run);
-    forEachLiving(run, [&](std::size_t i) { setUserDispatch(*members_[i].task, members_[i].threads); });
     finished_ = true;
 }
 
@@ -401,7 +394,7 @@ void ResumedTree::recordProcesses(Log& log) const {
     recordResuming(pids, log);
 }
 
-/// Gives all threads their own registers again, and unmaps the restorers.
+/// Gives all threads their own registers and their syscall user dispatch, and unmaps the restorers.
 void ResumedTree::endStandby(const RestoreRun& run) {
     if (standsBy_)
         forEachLiving(run, [&](std::size_t i) { standbys_[i].end(); });
@@ -409,6 +402,13 @@ void ResumedTree::endStandby(const RestoreRun& run) {
     if (keepsRestorer_)
         for (std::size_t first = 0; first < members_.size(); first += kProcessesAtOnce)
             unmapRestorers(run, first, std::min(first + kProcessesAtOnce, members_.size()));
+    if (standsBy_)
+        return;  // the end of the stand-by has switched dispatch on
+    for (std::size_t i = 0; i < processes_.size(); ++i)
+        forEachDispatch(*members_[i].task, members_[i].threads,
+                        [&](compel::Tracee& thread, const compel::UserDispatch& dispatch) {
+                            attempt(run, i, [&] { thread.setUserDispatch(dispatch); });
+                        });
 }
 
 /// Sets the dumpable flag of the images. From then on, other processes of the same user may read and change the process
@@ -423,21 +423,25 @@ void ResumedTree::show(const RestoreRun& run, std::size_t index) {
     }
 }
 
-/// Calls `work` for the index of each process. Ignores the end of a process: only an outside process can have killed
-/// it. criu resumes the remaining processes. Only warns of other failures, because the tree is committed.
+/// Calls `work`, which is a step for the process `index`. Ignores the end of the process: only an outside process can
+/// have killed it. Only warns of other failures, because the tree is committed.
+template <typename Work>
+void ResumedTree::attempt(const RestoreRun& run, std::size_t index, const Work& work) {
+    try {
+        work();
+    } catch (const compel::TraceeGone&) {
+        return;
+    } catch (const compel::Error& error) {
+        if (error.code() != ESRCH)
+            run.log.warn("Process {} runs on without a part of its state: {}", members_[index].task->pid, error.what());
+    }
+}
+
+/// Calls attempt() for each process. `work` gets the index of the process.
 template <typename Work>
 void ResumedTree::forEachLiving(const RestoreRun& run, const Work& work) {
-    for (std::size_t i = 0; i < processes_.size(); ++i) {
-        try {
-            work(i);
-        } catch (const compel::TraceeGone&) {
-            continue;
-        } catch (const compel::Error& error) {
-            if (error.code() == ESRCH)
-                continue;
-            run.log.warn("Process {} runs on without a part of its state: {}", members_[i].task->pid, error.what());
-        }
-    }
+    for (std::size_t i = 0; i < processes_.size(); ++i)
+        attempt(run, i, [&] { work(i); });
 }
 
 void ResumedTree::stop(std::size_t index, bool stopAll) {
@@ -525,11 +529,7 @@ void ResumedTree::resumeTasks(const RestoreRun& run) {
     if (!finished_)
         endStandby(run);
     // Ignores errors: a thread that criu has resumed before has ended the process.
-    forEachLiving(run, [&](std::size_t i) {
-        if (!finished_)
-            setUserDispatch(*members_[i].task, members_[i].threads);
-        processes_[i].detach();
-    });
+    forEachLiving(run, [&](std::size_t i) { processes_[i].detach(); });
     members_.clear();
     processes_.clear();
     waitGroupStop(stopped_);

@@ -63,6 +63,8 @@ private:
     void endStandby(const RestoreRun& run);
     void show(const RestoreRun& run, std::size_t index);
     template <typename Work>
+    void attempt(const RestoreRun& run, std::size_t index, const Work& work);
+    template <typename Work>
     void forEachLiving(const RestoreRun& run, const Work& work);
     void stop(std::size_t index, bool stopAll);
     void unmapRestorers(const RestoreRun& run, std::size_t first, std::size_t end);
@@ -72,7 +74,6 @@ private:
     void endLeaders(const RestoreRun& run);
     template <typename Work>
     static void forEachDispatch(const model::Task& task, const Threads& threads, const Work& work);
-    static void setUserDispatch(const model::Task& task, const Threads& threads);
 
     bool keepsRestorer_;
     bool standsBy_ = false;  ///< true if `standbys_` has the stand-by of all processes
