@@ -85,13 +85,16 @@ std::optional<LineSettings> readLineSettings(int fd) {
     return settings;
 }
 
+LineSettings withSpeed(LineSettings settings) noexcept {
+    if ((settings.control & CBAUD) == BOTHER && settings.outputSpeed == 0)
+        settings.control = (settings.control & ~std::uint32_t{CBAUD}) | B38400;
+    return settings;
+}
+
 void writeLineSettings(int fd, const LineSettings& settings) {
-    auto raw = toKernel<termios2>(settings);
+    auto raw = toKernel<termios2>(withSpeed(settings));
     raw.c_ispeed = settings.inputSpeed;
     raw.c_ospeed = settings.outputSpeed;
-    // If the images contain no speed, sets B38400, because the speed 0 would hang up the line.
-    if ((raw.c_cflag & CBAUD) == BOTHER && raw.c_ospeed == 0)
-        raw.c_cflag = (raw.c_cflag & ~tcflag_t{CBAUD}) | B38400;
     sys(control(fd, TCSETS2, &raw), "set up a terminal");
 }
 

@@ -43,6 +43,10 @@ struct WindowSize {
 
 /// Reads the line settings. Returns nullopt for a hung up terminal, because all calls for it fail with EIO.
 [[nodiscard]] std::optional<LineSettings> readLineSettings(int fd);
+/// Returns settings with the speed B38400 instead of the speed 0 of BOTHER, which images without speeds contain. The
+/// speed 0 would hang up the line.
+[[nodiscard]] LineSettings withSpeed(LineSettings settings) noexcept;
+/// Sets withSpeed() of the line settings.
 void writeLineSettings(int fd, const LineSettings& settings);
 
 /// Reads the mask of setting bits that writeLineSettings() can't change (TIOCGLCKTRMIOS). writeLockedSettings() needs

@@ -87,16 +87,12 @@ public:
     }
 
     /// Reads all output from the master. Packet mode must be off.
-    bool takeOutput() noexcept {
-        const Nonblocking scope(*this, job_.master);
-        return scope.works() && readAll(job_.master, job_.output);
-    }
+    bool takeOutput() noexcept { return readAll(job_.master, job_.output); }
 
     /// Reads all input of the slave, including an incomplete line. After a failure, the settings may have changed.
     bool takeInput() noexcept {
         PtySettings settings;
-        const Nonblocking scope(*this, job_.slave);
-        if (!scope.works() || !readSettings(settings))
+        if (!readSettings(settings))
             return false;
         const bool canonical = isCanonical(settings);
         if (canonical && !readLines(settings))
@@ -150,7 +146,8 @@ private:
     static constexpr std::int64_t kFailed = -2;
     static constexpr int kTries = 200;
 
-    /// Scope in which a descriptor has O_NONBLOCK. Other processes may share the open file description.
+    /// Scope in which a descriptor has O_NONBLOCK. Encloses only one call, because other processes may share the open
+    /// file description, and would keep the flag if criu were killed.
     class Nonblocking {
     public:
         Nonblocking(PtyExchange& owner, std::int32_t fd) noexcept
@@ -167,7 +164,8 @@ private:
         }
         Nonblocking(const Nonblocking&) = delete;
         Nonblocking& operator=(const Nonblocking&) = delete;
-        [[nodiscard]] bool works() const noexcept { return result_ >= 0; }
+        /// Returns 0 or more, or the -errno of a failure.
+        [[nodiscard]] std::int64_t result() const noexcept { return result_; }
 
     private:
         std::int32_t fd_;
@@ -240,20 +238,29 @@ private:
         return reinterpret_cast<std::uint32_t*>(job_.ends.at)[index];
     }
 
+    /// Reads or writes without waiting. Returns the result of the call, or of the failed change of flags.
+    std::int64_t transfer(std::int64_t what, std::int32_t fd, std::uint64_t at, std::uint64_t size) noexcept {
+        const Nonblocking scope(*this, fd);
+        return scope.result() < 0 ? scope.result() : run(what, number(fd), at, size);
+    }
+
     /// Reads once, and returns the number of bytes. Returns kNothing if the queue is empty, and kFailed after a
     /// failure.
     std::int64_t readSome(std::int32_t fd, PtyBytes& into) noexcept {
-        const std::int64_t got = run(SYS_read, number(fd), into.at + into.size, kPtyLine);
+        const std::int64_t got = transfer(SYS_read, fd, into.at + into.size, kPtyLine);
         // EIO: the queue is empty, and the other end is closed.
         if (got == kAgain || got == kHungUp)
             return kNothing;
-        if (got < 0)
-            return fail(PtyStep::Read, got) ? kNothing : kFailed;
+        if (got < 0) {
+            fail(PtyStep::Read, got);
+            return kFailed;
+        }
         into.size += static_cast<std::uint64_t>(got);
         if (into.size <= job_.limit && job_.ends.size < job_.limit)
             return got;
         job_.tooMuch = 1;
-        return fail(PtyStep::Read, 0) ? kNothing : kFailed;
+        fail(PtyStep::Read, 0);
+        return kFailed;
     }
     bool readAll(std::int32_t fd, PtyBytes& into) noexcept {
         for (;;) {
@@ -333,10 +340,9 @@ private:
 
     /// Writes as many bytes as the queue accepts. Returns the number of bytes that remain.
     std::uint64_t writeAll(std::int32_t fd, const PtyBytes& bytes) noexcept {
-        const Nonblocking scope(*this, fd);
         std::uint64_t done = 0;
-        for (int tries = 0; scope.works() && done < bytes.size && tries < kTries;) {
-            const std::int64_t written = run(SYS_write, number(fd), bytes.at + done, bytes.size - done);
+        for (int tries = 0; done < bytes.size && tries < kTries;) {
+            const std::int64_t written = transfer(SYS_write, fd, bytes.at + done, bytes.size - done);
             if (written > 0) {
                 done += static_cast<std::uint64_t>(written);
                 continue;

@@ -6,7 +6,8 @@
 #include <compel/injection.hpp>
 
 #include <algorithm>
-#include <iterator>
+#include <bit>
+#include <cstddef>
 #include <memory>
 
 #include "criu/base/error.hpp"
@@ -26,25 +27,10 @@ constexpr std::size_t kLimit = std::size_t{1} << 20;
 /// in one direction (pty_common_install() and N_TTY_BUF_SIZE of Linux).
 constexpr std::size_t kLimitInside = std::size_t{1} << 18;
 
-pie::PtySettings asRaw(const kernel::LineSettings& from) {
-    pie::PtySettings to{from.input,      from.output, from.control,    from.local,
-                        from.discipline, {},          from.inputSpeed, from.outputSpeed};
-    std::copy(from.characters.begin(), from.characters.end(), std::begin(to.characters));
-    return to;
-}
-
-kernel::LineSettings asSettings(const pie::PtySettings& from) {
-    kernel::LineSettings to;
-    to.input = from.input;
-    to.output = from.output;
-    to.control = from.control;
-    to.local = from.local;
-    to.discipline = from.discipline;
-    std::copy(std::begin(from.characters), std::end(from.characters), to.characters.begin());
-    to.inputSpeed = from.inputSpeed;
-    to.outputSpeed = from.outputSpeed;
-    return to;
-}
+// Both structures have the members of struct termios2 in the same order.
+static_assert(offsetof(pie::PtySettings, characters) == offsetof(kernel::LineSettings, characters));
+static_assert(offsetof(pie::PtySettings, inputSpeed) == offsetof(kernel::LineSettings, inputSpeed));
+static_assert(sizeof(pie::PtySettings) == sizeof(kernel::LineSettings));
 
 const char* describe(pie::PtyStep step) {
     switch (step) {
@@ -173,7 +159,7 @@ std::size_t putQueues(int master, int slave, const Queued& output, const Queued&
     OwnJob::fill(own.job.input, input.bytes);
     OwnJob::fill(own.job.ends, std::as_bytes(std::span(input.endsOfFile)));
     own.job.ends.size = input.endsOfFile.size();
-    own.job.settings = asRaw(settings);
+    own.job.settings = std::bit_cast<pie::PtySettings>(kernel::withSpeed(settings));
     Exchange(own.job).put();
     requireSuccess(own.job);
     return own.job.lost;
@@ -188,12 +174,14 @@ std::optional<Exchanged> exchangeInside(compel::FrozenProcess& process, int mast
         return std::nullopt;
     Exchanged all;
     pie::PtyJob job;
+    bool begun = false;
     try {
         compel::Injection injection(process.leader(), pty_exchange_blob::blob, room, instruction);
         const compel::RemoteMemory& memory = injection.memory();
         job.master = master;
         pie::placePtyBuffers(job, injection.data() + first, kLimitInside);
         memory.writeValue(injection.data(), job);
+        begun = true;
         injection.run(process.leader(), injection.data(), injection.data() + room);
         const pie::PtyJob placed = job;
         job = memory.readValue<pie::PtyJob>(injection.data());
@@ -212,12 +200,13 @@ std::optional<Exchanged> exchangeInside(compel::FrozenProcess& process, int mast
     } catch (const compel::TraceeGone&) {
         throw;
     } catch (const compel::Error&) {
+        if (begun)
+            throw;  // the process may have read bytes that it hasn't written again
         return std::nullopt;
     }
     if (job.taken == 0)
         return std::nullopt;
     requireSuccess(job);
-    all.settings = asSettings(job.settings);
     all.lost = job.lost;
     return all;
 }

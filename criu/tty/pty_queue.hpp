@@ -30,18 +30,18 @@ struct Queued {
 /// Error.
 [[nodiscard]] UniqueFd openPrivateSlave(int master);
 
-/// Waiting bytes of both directions, and line settings of a pseudoterminal.
+/// Waiting bytes of both directions of a pseudoterminal.
 struct Exchanged {
     Queued output;
     Queued input;
-    kernel::LineSettings settings;
     std::size_t lost = 0;  ///< number of bytes that didn't fit, or that the line discipline may have changed
 };
 
 /// Lets a stopped process read all waiting bytes of a pseudoterminal and write them again. If criu is killed, the
 /// process still writes them. The process must be able to make system calls, the slave must not be its controlling
 /// terminal, and the terminal must have no locked settings. `master`: descriptor of the process, for reading and
-/// writing. Returns nothing if the process can't do this; the bytes then wait as before. Throws Error.
+/// writing. Returns nothing if the process can't do this; the bytes then wait as before. Throws Error, also if bytes
+/// may be lost.
 [[nodiscard]] std::optional<Exchanged> exchangeInside(compel::FrozenProcess& process, int master);
 
 /// Reads all input of the slave, including an incomplete line. `slave`: result of openPrivateSlave(). If it throws
