@@ -21,6 +21,21 @@ def masks_of_stopped(subject):
                                for what, value in fields.items() if what.endswith(" State") and value != "runs")]
 
 
+def require_rescued(subject, when):
+    """Runs criu rescue, after which the tree must run unchanged."""
+    subject.require_success(subject.ours.run("rescue", subject.images("rescue"), "rescue.log"))
+    subject.require_running(when)
+    subject.require_unchanged(when, leftovers=True)
+
+
+def finish(subject, options=()):
+    """Dumps and restores the tree a last time. Some programs check changes that only a dump and a restore make."""
+    subject.dump(subject.ours, "last", options)
+    subject.require_success(subject.try_restore(subject.ours, subject.images("last")))
+    subject.require_unchanged("after the last restore", leftovers=True)
+    subject.check()
+
+
 def all_killed(subject, task):
     """Kills all processes of a dump at random moments. The tree must continue unchanged, or must have ended with
     complete images."""
@@ -51,11 +66,7 @@ def all_killed(subject, task):
             raise Failed(f"{when}: the dump has succeeded, and the root task lives")
         subject.require_running(when)
         subject.require_unchanged(when, leftovers=True)
-    # Some programs check changes that only a dump and a restore make.
-    subject.dump(subject.ours, "last")
-    subject.require_success(subject.try_restore(subject.ours, subject.images("last")))
-    subject.require_unchanged("after the last restore", leftovers=True)
-    subject.check()
+    finish(subject)
 
 
 class KilledGroup:
@@ -79,34 +90,30 @@ class KilledGroup:
     def enter(self):
         """Moves the calling process into the group, before it executes criu."""
         if self.path:
-            with open(os.path.join(self.path, "cgroup.procs"), "w", encoding="ascii") as file:
-                file.write("0")
+            self._write("cgroup.procs", "0")
 
     def kill_now(self):
-        """Kills all processes of the group, without waiting for their ends."""
+        """Kills all processes of the group, without waiting for their ends. Returns them if the kernel can't do this."""
         if self.path:
-            with open(os.path.join(self.path, "cgroup.kill"), "w", encoding="ascii") as file:
-                file.write("1")
-            return
-        for each in sorted(processes_of(self.subject.ours.binary), reverse=True):
-            os.kill(each, signal.SIGKILL)
+            self._write("cgroup.kill", "1")
+            return []
+        found = sorted(processes_of(self.subject.ours.binary), reverse=True)
+        for each in found:  # kills the tracer before the guardian
+            try:
+                os.kill(each, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        return found
 
     def kill(self):
         """Kills all processes of the group, and waits for their ends."""
+        killed = set()
+        while left := self.kill_now():
+            killed.update(left)
+            self.subject.init.pause(0.001)
         if self.path:
-            with open(os.path.join(self.path, "cgroup.kill"), "w", encoding="ascii") as file:
-                file.write("1")
             self.subject.init.until(self._is_empty, processes.PATIENCE, "the ends of criu's processes")
             return
-        killed = set()
-        while left := processes_of(self.subject.ours.binary):
-            for each in sorted(left, reverse=True):  # kills the tracer before the guardian
-                killed.add(each)
-                try:
-                    os.kill(each, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
-            self.subject.init.pause(0.001)
         self.subject.init.until(lambda: killed.isdisjoint(processes.pids()), processes.PATIENCE,
                                 "the ends of criu's processes")
 
@@ -114,6 +121,18 @@ class KilledGroup:
         """Removes the group, which must be empty."""
         if self.path:
             self.subject.init.until(self._removed, processes.PATIENCE, "the removal of criu's cgroup")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *failure):
+        """Also ends the daemon that tracks written memory, and processes that a failure of the test has left."""
+        self.kill()
+        self.remove()
+
+    def _write(self, name, text):
+        with open(os.path.join(self.path, name), "w", encoding="ascii") as file:
+            file.write(text)
 
     def _removed(self):
         self.subject.init.reap()
@@ -139,17 +158,15 @@ def mounted(kind):
 
 def kill_all(subject, images, moment, options):
     """Kills all processes of a dump after some seconds. Returns the moment and the exit code of the first process."""
-    group = KilledGroup(subject)
-    pid = subject.ours.start("dump", images, "dump.log", ["-t", str(subject.root), *subject.dump_options, *options],
-                             before_exec=group.enter)
-    deadline = time.monotonic() + moment
-    while pid not in subject.init.ended and time.monotonic() < deadline:
-        subject.init.pause(deadline - time.monotonic())
-    group.kill()
-    subject.init.reap()
-    ended = subject.init.wait(pid, processes.PATIENCE, "the end of criu dump").code
-    group.remove()
-    return moment, ended
+    with KilledGroup(subject) as group:
+        pid = subject.ours.start("dump", images, "dump.log", ["-t", str(subject.root), *subject.dump_options, *options],
+                                 before_exec=group.enter)
+        deadline = time.monotonic() + moment
+        while pid not in subject.init.ended and time.monotonic() < deadline:
+            subject.init.pause(deadline - time.monotonic())
+        group.kill()
+        subject.init.reap()
+        return moment, subject.init.wait(pid, processes.PATIENCE, "the end of criu dump").code
 
 
 def is_ending(subject):
@@ -328,17 +345,15 @@ def restore_killed(subject, task):
 def kill_at_call(subject, command, images, options, point):
     """Kills all processes of a dump or pre-dump at a system call of its working process. Without a point, kills nothing.
     Returns the number of stops and the exit code of criu."""
-    group = KilledGroup(subject)
+    with KilledGroup(subject) as group:
+        def begin():
+            group.enter()
+            call_kill.stop_self()
 
-    def begin():
-        group.enter()
-        call_kill.stop_self()
-
-    pid = subject.ours.start(command, images, f"{command}.log", ["-t", str(subject.root), *options], before_exec=begin)
-    trace = call_kill.CallKill(subject.init, pid, point, group.kill_now, follows=True)
-    stops, _, code = trace.finish(processes.PATIENCE)
-    group.kill()  # also ends the daemon that tracks written memory
-    group.remove()
+        pid = subject.ours.start(command, images, f"{command}.log", ["-t", str(subject.root), *options],
+                                 before_exec=begin)
+        trace = call_kill.CallKill(subject.init, pid, point, group.kill_now, follows=True)
+        stops, _, code = trace.finish(processes.PATIENCE)
     if point is None and code != 0:
         raise Failed(f"a traced {command} ended with {code} ({images})")
     return stops, code
@@ -355,13 +370,8 @@ def dump_killed(subject, task):
         point = call_kill.KillPoint(source.randint(1, whole))
         kill_at_call(subject, "dump", images, options, point)
         when = f"after SIGKILL of all of criu at {point} of {images}"
-        subject.require_success(subject.ours.run("rescue", subject.images("rescue"), "rescue.log"))
-        subject.require_running(when)
-        subject.require_unchanged(when, leftovers=True)
-    subject.dump(subject.ours, "last")
-    subject.require_success(subject.try_restore(subject.ours, subject.images("last")))
-    subject.require_unchanged("after the last restore", leftovers=True)
-    subject.check()
+        require_rescued(subject, when)
+    finish(subject)
 
 
 def pre_dump_killed(subject, task):
@@ -376,15 +386,10 @@ def pre_dump_killed(subject, task):
         stops, code = kill_at_call(subject, "pre-dump", images, parent, point)
         when = f"after SIGKILL of all of criu at {point} of {images}"
         whole = whole or stops
-        subject.require_success(subject.ours.run("rescue", subject.images("rescue"), "rescue.log"))
-        subject.require_running(when)
-        subject.require_unchanged(when, leftovers=True)
+        require_rescued(subject, when)
         if code == 0:
             parent = ["--prev-images-dir", f"../pre-{turn}"]
-    subject.dump(subject.ours, "last", ["--track-mem", *parent])
-    subject.require_success(subject.try_restore(subject.ours, subject.images("last")))
-    subject.require_unchanged("after the last restore", leftovers=True)
-    subject.check()
+    finish(subject, ["--track-mem", *parent])
 
 
 SCENARIOS = [

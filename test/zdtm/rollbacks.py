@@ -103,16 +103,16 @@ def rescued(subject, _task):
         with open(path, "w", encoding="ascii") as file:
             file.write(text)
         os.chmod(path, 0o755)
-    group = killing.KilledGroup(subject)
-    pid = subject.ours.start("dump", subject.images("killed"), "dump.log",
-                             ["-t", str(subject.root), "--action-script", script, *subject.dump_options],
-                             before_exec=group.enter)
-    subject.init.until(lambda: os.path.exists(begun) or pid in subject.init.ended, processes.PATIENCE, "the script's begin")
-    if pid in subject.init.ended:
-        raise Failed("the dump ended by itself")
-    group.kill()
-    subject.init.wait(pid, processes.PATIENCE, "the killed dump")
-    group.remove()
+    with killing.KilledGroup(subject) as group:
+        pid = subject.ours.start("dump", subject.images("killed"), "dump.log",
+                                 ["-t", str(subject.root), "--action-script", script, *subject.dump_options],
+                                 before_exec=group.enter)
+        subject.init.until(lambda: os.path.exists(begun) or pid in subject.init.ended, processes.PATIENCE,
+                           "the script's begin")
+        if pid in subject.init.ended:
+            raise Failed("the dump ended by itself")
+        group.kill()
+        subject.init.wait(pid, processes.PATIENCE, "the killed dump")
     with open(go_on, "w", encoding="ascii"):
         pass
     require_links(subject, "after the kill")
