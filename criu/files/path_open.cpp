@@ -74,14 +74,16 @@ bool isHostDevice(const struct stat& file) {
     return !isMemory && !isTerminal && (of < kFirstPty || of > kLastPty);
 }
 
-/// Throws Error for a file whose size has changed since the dump.
-[[noreturn]] void refuseSize(const std::string& path, const struct stat& now, std::uint64_t dumped) {
-    Error error(0, fmt::format("{} has {} bytes, not {} as when it was dumped", path, now.st_size, dumped));
-    if (static_cast<std::uint64_t>(now.st_size) > dumped)
+/// Throws Error for a file whose size has changed since the dump. Suggests to truncate a file only if a process of the
+/// tree could write to it: truncate(1) would destroy a replaced program or library.
+[[noreturn]] void refuseSize(const RegFileEntry& entry, const std::string& path, const struct stat& now) {
+    Error error(0, fmt::format("{} has {} bytes, not {} as when it was dumped", path, now.st_size, entry.size));
+    const bool isWritten = (entry.flags & O_ACCMODE) != O_RDONLY;
+    if (isWritten && static_cast<std::uint64_t>(now.st_size) > entry.size)
         error.addHint(fmt::format("put back the file of the dump; if the file was only appended to: truncate -s {} {}",
-                                  dumped, path));
+                                  entry.size, path));
     else
-        error.addHint("put back the file of the dump");
+        error.addHint("put back the file of the dump, because images don't hold its content");
     throw error;
 }
 
@@ -97,7 +99,7 @@ void validate(const RegFileEntry& entry, int file, const std::string& path, cons
     if (opening.check == PathCheck::Nothing)
         return;
     if (entry.has_size != 0 && S_ISREG(now.st_mode) && static_cast<std::uint64_t>(now.st_size) != entry.size)
-        refuseSize(path, now, entry.size);
+        refuseSize(entry, path, now);
     if (entry.has_mode != 0 && now.st_mode != entry.mode && !opening.options.skipFileRwxCheck) {
         Error error(0,
                     fmt::format("{} has mode {:#o}, not {:#o} as when it was dumped", path, now.st_mode, entry.mode));
@@ -196,6 +198,17 @@ void storeInode(int file, RegFileEntry& out) {
     out.device = identity.device;
     out.inode = identity.inode;
     out.born = identity.born;
+}
+
+void requireDumpedFile(const RegFileEntry& entry, const std::string& path, const model::Options& options) {
+    const PathOpening opening{{}, PathCheck::Same, options};
+    const UniqueFd file(::open(path.c_str(), pathOnly(static_cast<int>(entry.flags) & O_NOFOLLOW)));
+    if (!file)
+        failErrno("open {}", path);
+    validate(entry, file.get(), path, opening);
+    const bool checksId = entry.n_build_id != 0 && options.fileValidation == model::FileValidation::BuildId;
+    if (const UniqueFd content = checksId ? openAgain(file.get(), O_RDONLY | O_CLOEXEC) : UniqueFd(); content)
+        validateBuildId(entry, content.get(), path);
 }
 
 UniqueFd openPathOf(const RegFileEntry& entry, const std::string& path, int how, const PathOpening& opening) {

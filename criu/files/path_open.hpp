@@ -40,6 +40,10 @@ struct PathOpening {
 /// descriptor.
 void storeInode(int file, RegFileEntry& out);
 
+/// Throws Error unless the file at `path` is the one of the entry, by the checks of openPathOf(). Opens it with O_PATH,
+/// or for reading if --file-validation needs its build id.
+void requireDumpedFile(const RegFileEntry& entry, const std::string& path, const model::Options& options);
+
 /// Opens the file of an entry at `path`. `how`: flags of open(2). Throws Error.
 [[nodiscard]] UniqueFd openPathOf(const RegFileEntry& entry, const std::string& path, int how,
                                   const PathOpening& opening);

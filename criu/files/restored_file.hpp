@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,12 +13,30 @@ class RemoteData;
 class StepList;
 }  // namespace criu::pie
 
+namespace criu {
+class Log;
+}
+
+namespace criu::model {
+struct Options;
+}
+
 namespace criu::files {
 
 class FileOpener;
 class MemoryRegistrar;
 class PlacedFiles;
 class SessionTerminal;
+
+/// Place in which a restore will open a file.
+struct Surroundings {
+    const model::Options& options;
+    Log& log;
+    /// Takes texts about parts that a restore doesn't refuse, but that may not work.
+    const std::function<void(std::string text)>& remark;
+    bool sharesNetwork = false;  ///< true if the file is opened in criu's network namespace
+    bool sharesPaths = false;    ///< true if paths lead to the same files in the tree as in criu
+};
 
 /// Object that a restore opens: one open file description, or several that one call must create together (a pipe, a
 /// socket pair). The coordinator constructs the object from the images. Restored processes use copies that they inherit
@@ -32,6 +51,10 @@ public:
     /// Creates the open file descriptions and passes each to opener.provide(). Runs once, in the nearest common
     /// ancestor of all processes that use them, so that these processes inherit the descriptors.
     virtual void open(FileOpener& opener) = 0;
+
+    /// Throws Error if open() would fail now, as far as criu can find out before any process exists. Runs in the
+    /// coordinator, and changes nothing.
+    virtual void requireOpenable(const Surroundings&) const {}
 
     /// Returns true for a late file, such as a pidfd: it can be opened only when all processes of the tree exist. After
     /// all other files are open, open() runs in one process that uses the file. Other such processes fetch their

@@ -60,6 +60,9 @@ public:
             fail("file {} is said to be a socket but has no description of one", entry.id);
         auto file = std::make_shared<RestoredInet>(*entry.isk, restore.options(), update_);
         mapped_ = mapped_ || (!restore.options().inetMap.empty() && !restore.options().tcpClose);
+        for (const model::InetMapping* const mapping : {file->localMapping(), file->remoteMapping()})
+            if (mapping != nullptr)
+                used_.insert(mapping);
         if (file->isConnection())
             connections_.push_back(file);
         if (file->isConnection() && entry.isk->has_ns_id != 0)
@@ -72,6 +75,12 @@ public:
             }
         }
         return file;
+    }
+
+    void requireGiven(files::FileRestore& restore) const override {
+        for (const model::InetMapping& mapping : restore.options().inetMap)
+            if (!used_.contains(&mapping))
+                restore.log().warn("--inet-map: no socket of the images has the address {}", addressesOf(mapping));
     }
 
     void beforeProcesses() override {
@@ -98,6 +107,15 @@ public:
     }
 
 private:
+    /// Returns the addresses that a mapping replaces, for instance "10.0.0.0/8".
+    static std::string addressesOf(const model::InetMapping& mapping) {
+        InetEndpoint address;
+        address.family = mapping.family;
+        address.words = mapping.from;
+        const unsigned whole = mapping.family == AF_INET ? 32 : 128;
+        return mapping.bits == whole ? address.address() : fmt::format("{}/{}", address.address(), mapping.bits);
+    }
+
     /// Throws Error if --inet-map replaces an address of a connection whose peer is outside of the tree: this peer
     /// still uses the old address. Accepts a peer whose address has a mapping of its own.
     void requirePeers() const {
@@ -155,7 +173,8 @@ private:
 
     NetworkLock& lock_;
     const AddressUpdate update_;
-    bool mapped_ = false;  ///< true with --inet-map and without --tcp-close
+    std::set<const model::InetMapping*> used_;  ///< mappings of --inet-map that match a socket
+    bool mapped_ = false;                       ///< true with --inet-map and without --tcp-close
     std::vector<std::shared_ptr<RestoredInet>> connections_;
     /// Ids of the network namespaces of the sockets in `connections_`. A socket without an id in the images has no
     /// element.

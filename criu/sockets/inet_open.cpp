@@ -13,8 +13,10 @@
 #include "criu/base/error.hpp"
 #include "criu/image/record.hpp"
 #include "criu/kernel/net/inet_diag.hpp"
+#include "criu/kernel/proc/fd_holders.hpp"
 #include "criu/model/options.hpp"
 #include "criu/pie/program_builder.hpp"
+#include "criu/sockets/host_addresses.hpp"
 #include "criu/sockets/inet_options.hpp"
 #include "criu/sockets/multicast.hpp"
 #include "criu/sockets/socket_options.hpp"
@@ -62,9 +64,9 @@ RestoredInet::RestoredInet(const InetSkEntry& entry, const model::Options& optio
                    end(entry.dst_addr, entry.n_dst_addr, entry.dst_port)};
     ends_ = dumpedEnds_;
     if (!given_) {
-        const model::InetMapping* const local = ends_.local.replaceAddress(options.inetMap);
-        const model::InetMapping* const remote = ends_.remote.replaceAddress(options.inetMap);
-        peerMoves_ = remote != nullptr && remote != local;
+        localMapping_ = ends_.local.replaceAddress(options.inetMap);
+        remoteMapping_ = ends_.remote.replaceAddress(options.inetMap);
+        peerMoves_ = remoteMapping_ != nullptr && remoteMapping_ != localMapping_;
         if (update)
             update(entry.state, ends_);
     }
@@ -94,10 +96,7 @@ void RestoredInet::open(files::FileOpener& opener) {
         opener.provide(id(), UniqueFd(sys(::fcntl(given, F_DUPFD_CLOEXEC, 0), "copy the descriptor for {}", name())));
         return;
     }
-    UniqueFd socket = opener.toServiceRange(
-        UniqueFd(sys(::socket(static_cast<int>(entry_.family), static_cast<int>(entry_.type) | SOCK_CLOEXEC,
-                              static_cast<int>(entry_.proto)),
-                     "create a socket of protocol {}", entry_.proto)));
+    UniqueFd socket = opener.toServiceRange(newSocket());
     restoreDevice(socket.get(), *entry_.opts);
     restoreEarlyInetOptions(socket.get(), entry_, opener.log());
     const std::uint32_t device = deviceOf(entry_);
@@ -115,11 +114,17 @@ void RestoredInet::open(files::FileOpener& opener) {
     opener.provide(id(), std::move(socket));
 }
 
+UniqueFd RestoredInet::newSocket() const {
+    return UniqueFd(sys(::socket(static_cast<int>(entry_.family), static_cast<int>(entry_.type) | SOCK_CLOEXEC,
+                                 static_cast<int>(entry_.proto)),
+                        "create a socket of protocol {}", entry_.proto));
+}
+
 /// Lets bind(2) succeed for several dumped sockets with the same address. It requires SO_REUSEADDR for all of them, or
 /// SO_REUSEPORT for several listeners (socket(7)). complete() later sets both options to the dumped values.
 void RestoredInet::shareAddress(int socket) const {
     setFlag(socket, SO_REUSEADDR, 1, "SO_REUSEADDR");
-    if (portShared_ || (entry_.opts->has_so_reuseport != 0 && entry_.opts->so_reuseport != 0))
+    if (portShared_ || reusesPort())
         setFlag(socket, SO_REUSEPORT, 1, "SO_REUSEPORT");
 }
 
@@ -156,12 +161,13 @@ bool RestoredInet::tryConnect(TcpStreamRestore& stream, int socket, std::uint32_
 void RestoredInet::openOther(int socket, std::uint32_t device, files::FileOpener& opener) const {
     // Remains until the socket is connected, because a connected socket has no datagrams of other programs.
     std::optional<PassingFilter> filter;
-    // Without a port, only raw sockets can have an address.
     if (entry_.n_datagrams != 0) {
         filter.emplace(socket);
         bindWithQueue(socket, device, opener);
-    } else if (ends_.local.port != 0 || (entry_.type == SOCK_RAW && !ends_.local.isAny()))
+    } else if (isBound())
         bind(socket, device);
+    if (isBound() && lacksAddress(device))
+        opener.log().warn("{}", describeLack());
     if (state_ == TcpState::Listen)
         sys(::listen(socket, static_cast<int>(entry_.backlog)), "listen at {}", ends_.local.text());
     if (!isTcp() && (ends_.remote.port != 0 || !ends_.remote.isAny())) {
@@ -177,11 +183,11 @@ void RestoredInet::openOther(int socket, std::uint32_t device, files::FileOpener
 
 /// Destroys TIME_WAIT connections at the port, and repeats bind(2). The kernel keeps closed connections of a listener
 /// in TIME_WAIT for a minute. If such a connection didn't have SO_REUSEADDR, it blocks the port for new sockets.
-bool RestoredInet::bindAfterClosed(int socket, const SocketAddress& address, socklen_t length) const {
+bool RestoredInet::bindAfterClosed(int socket, std::uint32_t device) const {
     // Searches both families, because an IPv6 socket may have had IPv4 connections.
     const std::size_t forgotten = kernel::destroyClosedConnections(AF_INET6, ends_.local.port) +
                                   kernel::destroyClosedConnections(AF_INET, ends_.local.port);
-    return forgotten != 0 && ::bind(socket, &address.generic, length) == 0;
+    return forgotten != 0 && tryBind(socket, device) == 0;
 }
 
 /// Binds a UDP socket, and puts the datagrams of the images into its queue. If possible, first binds it to another
@@ -220,21 +226,109 @@ bool RestoredInet::bindToFreePort(int socket, std::uint32_t device) const {
 }
 
 /// Binds to the address even if no interface has it yet (IP_FREEBIND). Without IP_FREEBIND, the kernel refuses a new
-/// IPv6 address until duplicate address detection (RFC 4862) has ended.
-void RestoredInet::bind(int socket, std::uint32_t device) const {
+/// IPv6 address until duplicate address detection (RFC 4862) has ended. Returns 0 or an errno value.
+int RestoredInet::tryBind(int socket, std::uint32_t device) const {
     const int freely = 1;
     sys(::setsockopt(socket, IPPROTO_IP, IP_FREEBIND, &freely, sizeof(freely)) == 0 || errno == ENOPROTOOPT ? 0 : -1,
         "set socket option IP_FREEBIND");
     SocketAddress address{};
     const socklen_t length = ends_.local.store(address, device);
-    if (::bind(socket, &address.generic, length) == 0)
-        return;
-    Error error(errno, fmt::format("bind a socket to {}", ends_.local.text()));
-    if (error.code() == EADDRINUSE && isTcp() && bindAfterClosed(socket, address, length))
-        return;
-    if (error.code() == EADDRINUSE)
-        error.addHint("another program uses this port now: end it");
+    return ::bind(socket, &address.generic, length) == 0 ? 0 : errno;
+}
+
+void RestoredInet::bind(int socket, std::uint32_t device) const {
+    const int code = tryBind(socket, device);
+    if (code != 0 && (code != EADDRINUSE || !isTcp() || !bindAfterClosed(socket, device)))
+        refuseBind(code);
+}
+
+void RestoredInet::refuseBind(int code) const {
+    Error error(code, fmt::format("bind a socket to {}", ends_.local.text()));
+    if (code == EADDRINUSE) {
+        const std::string holder = holderOfPort();
+        error.addHint(holder.empty() ? "another program uses this port now: end it"
+                                     : fmt::format("{} uses this port now: end it", holder));
+    }
     throw error;
+}
+
+/// True if bind(2) was called. Without a port, only raw sockets can have an address.
+bool RestoredInet::isBound() const noexcept {
+    return ends_.local.port != 0 || (entry_.type == SOCK_RAW && !ends_.local.isAny());
+}
+
+/// True if the dumped program allowed itself addresses that the host lacks, by IP_FREEBIND or IP_TRANSPARENT.
+bool RestoredInet::mayLackAddress() const noexcept {
+    const auto allows = [](const SkMoreOpt* option) {
+        return (option->level == IPPROTO_IP && option->name == IP_TRANSPARENT) ||
+               (option->level == IPPROTO_IPV6 && option->name == IPV6_TRANSPARENT);
+    };
+    const auto more = list(entry_.more, entry_.n_more);
+    return (entry_.ip_opts != nullptr && entry_.ip_opts->has_freebind != 0 && entry_.ip_opts->freebind != 0) ||
+           std::any_of(more.begin(), more.end(), allows);
+}
+
+/// True if the network namespace has no address such as the socket's, so that no packet reaches the socket.
+bool RestoredInet::lacksAddress(std::uint32_t device) const {
+    InetEndpoint address = ends_.local;
+    address.port = 0;
+    const InetEndpoint plain = address.unmapped();
+    if (plain.isAny() || isForMany(plain) || isLoopback(plain) || mayLackAddress())
+        return false;
+    // bind(2) also accepts addresses that only a local route has. It refuses IPv6 addresses until duplicate address
+    // detection (RFC 4862) has ended, but the list of addresses has them.
+    const UniqueFd probe(
+        sys(::socket(plain.family, SOCK_DGRAM | SOCK_CLOEXEC, 0), "create a socket of family {}", plain.family));
+    SocketAddress bytes{};
+    const socklen_t length = plain.store(bytes, device);
+    return ::bind(probe.get(), &bytes.generic, length) != 0 && errno == EADDRNOTAVAIL &&
+           !isOfHost(plain, readHostAddresses());
+}
+
+std::string RestoredInet::describeLack() const {
+    return fmt::format("{} is bound to {}, but no network interface has this address: nothing reaches the socket{}",
+                       name(), ends_.local.text(),
+                       localMapping_ != nullptr ? " (check the new address of --inet-map)"
+                                                : " (--inet-map gives sockets another address)");
+}
+
+/// Returns a text such as "process 7 (nginx)". Returns an empty text if criu finds no process with a socket at the
+/// port, for example if only closed connections use the port.
+std::string RestoredInet::holderOfPort() const {
+    for (const int family : {AF_INET, AF_INET6})
+        for (const kernel::InetSocketInfo& socket : kernel::readInetSockets(family, static_cast<int>(entry_.proto)))
+            if (socket.sourcePort == ends_.local.port && socket.inode != 0)
+                if (std::string holder = kernel::describeHolder(fmt::format("socket:[{}]", socket.inode));
+                    !holder.empty())
+                    return holder;
+    return {};
+}
+
+/// Binds a new socket as open() will do, and closes it. Without SO_REUSEADDR, so that a datagram socket never gets
+/// datagrams of a program that shares the port.
+void RestoredInet::requireOpenable(const files::Surroundings& around) const {
+    if (given_ || !around.sharesNetwork || !isBound() || (isConnection() && tcpClose_))
+        return;
+    const std::uint32_t device = deviceOf(entry_);
+    // A closed connection without its address is restored as a socket without addresses.
+    if (isConnection()) {
+        if (state_ != TcpState::Close && lacksAddress(device))
+            refuseConnectionBind(EADDRNOTAVAIL, ends_.local);
+        return;
+    }
+    if (lacksAddress(device))
+        around.remark(describeLack());
+    const UniqueFd socket = newSocket();
+    restoreDevice(socket.get(), *entry_.opts);
+    restoreEarlyInetOptions(socket.get(), entry_, around.log);
+    if (isTcp())
+        shareAddress(socket.get());
+    const int code = tryBind(socket.get(), device);
+    const bool mayShare = !isTcp() && (reusesAddress() || reusesPort());
+    if (code == EADDRINUSE && (mayShare || holderOfPort().empty()))
+        return;
+    if (code != 0)
+        refuseBind(code);
 }
 
 void RestoredInet::finishOpen(int socket, files::FileOpener& opener) const {
@@ -262,6 +356,10 @@ void RestoredInet::restoreReuse(int socket) const {
 
 bool RestoredInet::reusesAddress() const noexcept {
     return entry_.opts->has_reuseaddr != 0 && entry_.opts->reuseaddr != 0;
+}
+
+bool RestoredInet::reusesPort() const noexcept {
+    return entry_.opts->has_so_reuseport != 0 && entry_.opts->so_reuseport != 0;
 }
 
 /// True if criu has set SO_REUSEPORT to bind the socket, and the dumped socket didn't have it.

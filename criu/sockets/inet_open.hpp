@@ -23,6 +23,7 @@ public:
 
     [[nodiscard]] std::string describe() const override;
     void open(files::FileOpener& opener) override;
+    void requireOpenable(const files::Surroundings& around) const override;
     void complete(files::PlacedFiles& files) override;
     [[nodiscard]] const FownEntry* owner(FileId) const override { return entry_.fown; }
 
@@ -38,6 +39,9 @@ public:
     [[nodiscard]] std::string name() const;
     /// True for a TCP socket that listens at a port.
     [[nodiscard]] bool listens() const noexcept { return isTcp() && state_ == TcpState::Listen; }
+    /// Mappings of --inet-map that replace the addresses of the socket; null if none matches.
+    [[nodiscard]] const model::InetMapping* localMapping() const noexcept { return localMapping_; }
+    [[nodiscard]] const model::InetMapping* remoteMapping() const noexcept { return remoteMapping_; }
     /// Records that another socket of the tree listens at the same port.
     void setPortShared() noexcept { portShared_ = true; }
 
@@ -56,13 +60,22 @@ private:
     bool tryConnect(TcpStreamRestore& stream, int socket, std::uint32_t device, files::FileOpener& opener) const;
     void openOther(int socket, std::uint32_t device, files::FileOpener& opener) const;
     void bind(int socket, std::uint32_t device) const;
+    [[nodiscard]] int tryBind(int socket, std::uint32_t device) const;
+    [[noreturn]] void refuseBind(int code) const;
+    [[nodiscard]] std::string holderOfPort() const;
     void shareAddress(int socket) const;
     [[nodiscard]] bool bindToFreePort(int socket, std::uint32_t device) const;
     void bindWithQueue(int socket, std::uint32_t device, files::FileOpener& opener) const;
-    [[nodiscard]] bool bindAfterClosed(int socket, const SocketAddress& address, socklen_t length) const;
+    [[nodiscard]] bool bindAfterClosed(int socket, std::uint32_t device) const;
+    [[nodiscard]] UniqueFd newSocket() const;
+    [[nodiscard]] bool isBound() const noexcept;
+    [[nodiscard]] bool mayLackAddress() const noexcept;
+    [[nodiscard]] bool lacksAddress(std::uint32_t device) const;
+    [[nodiscard]] std::string describeLack() const;
     void finishOpen(int socket, files::FileOpener& opener) const;
     void restoreReuse(int socket) const;
     [[nodiscard]] bool reusesAddress() const noexcept;
+    [[nodiscard]] bool reusesPort() const noexcept;
     [[nodiscard]] bool hidesSharedPort() const noexcept;
 
     const InetSkEntry& entry_;
@@ -73,6 +86,8 @@ private:
     bool given_;           ///< true if the user passed the socket by --inherit-fd; criu doesn't change this socket
     bool portShared_ = false;
     bool peerMoves_ = false;
+    const model::InetMapping* localMapping_ = nullptr;
+    const model::InetMapping* remoteMapping_ = nullptr;
 };
 
 }  // namespace criu::sockets

@@ -17,6 +17,9 @@ namespace criu::sockets {
 /// if a queue still changes. `entry`: image entry of the socket, with its options.
 TcpState dumpTcpStream(const TcpRepair& socket, const InetSkEntry& entry, const ImageDir& images);
 
+/// Throws the Error of bind(2) for a connection. `code`: errno value.
+[[noreturn]] void refuseConnectionBind(int code, const InetEndpoint& local);
+
 /// Restores one TCP connection. The constructor reads the image, and throws Error if the image is invalid.
 class TcpStreamRestore {
 public:

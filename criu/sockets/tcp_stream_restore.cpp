@@ -88,6 +88,13 @@ void putIntoQueue(int socket, std::span<const std::byte> data) {
 
 }  // namespace
 
+void refuseConnectionBind(int code, const InetEndpoint& local) {
+    Error error(code, fmt::format("bind a socket to {}", local.text()));
+    if (code == EADDRNOTAVAIL)
+        error.addHint("a connection can only be restored where its address is");
+    throw error;
+}
+
 TcpStreamRestore::TcpStreamRestore(const ImageDir& images, const InetSkEntry& entry)
     : image_(images.openRequired(ImageKind::TcpStream, entry.ino)),
       stream_(image_.one<TcpStreamEntry>()),
@@ -131,12 +138,8 @@ void TcpStreamRestore::connect(int socket, const InetConnection& connection, std
     enterRepair(socket);
     SocketAddress address{};
     socklen_t length = connection.local.store(address, device);
-    if (::bind(socket, &address.generic, length) != 0) {
-        Error error(errno, fmt::format("bind a socket to {}", connection.local.text()));
-        if (error.code() == EADDRNOTAVAIL)
-            error.addHint("a connection can only be restored where its address is");
-        throw error;
-    }
+    if (::bind(socket, &address.generic, length) != 0)
+        refuseConnectionBind(errno, connection.local);
     setSequences(socket);
     // Limits the segment size before connect(2). In connect(2), the kernel computes its segment size from the peer's
     // maximum, but criu can set this maximum only later. Without the limit, the kernel would send only small segments.

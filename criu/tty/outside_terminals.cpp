@@ -14,6 +14,18 @@
 #include "criu/model/options.hpp"
 
 namespace criu::tty {
+namespace {
+
+/// Returns a copy of criu's terminal: of a standard stream if one is a terminal, otherwise the controlling terminal.
+/// Returns an invalid descriptor if criu has neither.
+UniqueFd copyShellJobTerminal() {
+    for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+        if (::isatty(fd) != 0)
+            return UniqueFd(sys(::fcntl(fd, F_DUPFD_CLOEXEC, 0), "copy the terminal of criu"));
+    return kernel::openControllingTerminal();
+}
+
+}  // namespace
 
 void OutsideTerminals::open(const model::Options& options, const std::function<UniqueFd(UniqueFd)>& toServiceRange) {
     if (options.orphanPtsMaster) {
@@ -25,13 +37,17 @@ void OutsideTerminals::open(const model::Options& options, const std::function<U
     }
     if (!options.shellJob)
         return;
-    for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-        if (::isatty(fd) != 0) {
-            own_ = toServiceRange(UniqueFd(sys(::fcntl(fd, F_DUPFD_CLOEXEC, 0), "copy the terminal of criu")));
-            return;
-        }
-    if (UniqueFd controlling = kernel::openControllingTerminal())
-        own_ = toServiceRange(std::move(controlling));
+    if (UniqueFd terminal = copyShellJobTerminal())
+        own_ = toServiceRange(std::move(terminal));
+}
+
+void OutsideTerminals::requireShellJobTerminal() {
+    if (!copyShellJobTerminal())
+        failWithoutShellJobTerminal();
+}
+
+void failWithoutShellJobTerminal() {
+    fail("--shell-job: criu has no terminal that could replace it (start criu restore in a terminal)");
 }
 
 void OutsideTerminals::handOver(UniqueFd master) const {

@@ -26,6 +26,9 @@ public:
     /// descriptor into the service range. Throws Error.
     void open(const model::Options& options, const std::function<UniqueFd(UniqueFd)>& toServiceRange);
 
+    /// Throws Error if open() with --shell-job would find no terminal.
+    static void requireShellJobTerminal();
+
     /// Returns the shell job terminal (--shell-job); -1 if there is none. This object owns the descriptor.
     [[nodiscard]] int own() const noexcept { return own_.get(); }
 
@@ -42,5 +45,8 @@ private:
     UniqueFd handOverTo_;  ///< socket by which restored processes send orphan masters
     UniqueFd handedOverFrom_;
 };
+
+/// Throws the Error of a shell job without a terminal for it.
+[[noreturn]] void failWithoutShellJobTerminal();
 
 }  // namespace criu::tty

@@ -66,6 +66,11 @@ public:
         }
     }
 
+    void requireOpenable(const files::Surroundings&) const override {
+        if (source_ == Source::OwnTerminal)
+            OutsideTerminals::requireShellJobTerminal();
+    }
+
     void complete(files::PlacedFiles& files) override {
         if (source_ == Source::OwnTerminal)
             return;

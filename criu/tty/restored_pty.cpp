@@ -49,6 +49,14 @@ public:
             openOutside(opener);
     }
 
+    void requireOpenable(const files::Surroundings& around) const override {
+        if (isOutside()) {
+            requireShellJob(around.options);
+            OutsideTerminals::requireShellJobTerminal();
+        } else if (!isHungUp() && around.sharesPaths && isNumberTaken())
+            refuseNumber();
+    }
+
     void finish(files::RestoredTree& tree) override {
         if (const FileId id{slaves_.empty() ? 0 : slaves_.front().entry->id}; isOutside() && tree.isHeld(id))
             takeOverOwnTerminal(tree.fetch(id).get(), info());
@@ -87,6 +95,16 @@ private:
     [[nodiscard]] bool isHungUp() const { return info().termios == nullptr; }
     [[nodiscard]] bool isOutside() const { return master_.entry == nullptr && !isHungUp() && !handOver_; }
 
+    [[nodiscard]] bool isNumberTaken() const {
+        return ::access(fmt::format("/dev/pts/{}", number()).c_str(), F_OK) == 0;
+    }
+    [[noreturn]] void refuseNumber() const {
+        Error error(EBUSY, fmt::format("make pseudoterminal {}: the number is taken", number()));
+        error.addHint(
+            "end the program that uses it (see /dev/pts), or restore in a mount namespace with a devpts of its own");
+        throw error;
+    }
+
     [[nodiscard]] std::vector<FileId> ids() const {
         std::vector<FileId> all;
         for (const TtyFile& slave : slaves_)
@@ -106,13 +124,8 @@ private:
             const unsigned got = kernel::ptyNumber(fd.get());
             if (got == number() || (got > number() && !exactly))
                 return fd;
-            if (got > number()) {
-                Error error(EBUSY, fmt::format("make pseudoterminal {}: the number is taken", number()));
-                error.addHint(
-                    "end the program that uses it (see /dev/pts), or restore in a mount namespace with a "
-                    "devpts of its own");
-                throw error;
-            }
+            if (got > number())
+                refuseNumber();
             below.push_back(std::move(fd));
         }
     }
@@ -219,16 +232,20 @@ private:
         outside_.handOver(std::move(master));
     }
 
+    void requireShellJob(const model::Options& options) const {
+        if (options.shellJob)
+            return;
+        Error error(0, "its master isn't in the images");
+        error.addHint(
+            fmt::format("restore with --shell-job to use the terminal criu is started from, or with "
+                        "--inherit-fd fd[N]:{}",
+                        externalName(info().rdev, info().dev)));
+        throw error;
+    }
+
     /// Restores slaves whose master belonged to an outside process. Opens the shell job terminal in their place.
     void openOutside(files::FileOpener& opener) {
-        if (!opener.options().shellJob) {
-            Error error(0, "its master isn't in the images");
-            error.addHint(
-                fmt::format("restore with --shell-job to use the terminal criu is started from, or with "
-                            "--inherit-fd fd[N]:{}",
-                            externalName(info().rdev, info().dev)));
-            throw error;
-        }
+        requireShellJob(opener.options());
         for (const TtyFile& slave : slaves_)
             provideTerminal(opener, slave, openOwnTerminal(outside_, slave));
     }

@@ -94,7 +94,7 @@ void restoreSettings(int fd, const TtyInfoEntry& info, Window window) {
 
 UniqueFd openOwnTerminal(const OutsideTerminals& outside, const TtyFile& file) {
     if (outside.own() < 0)
-        fail("--shell-job: criu has no terminal that could replace it (start criu restore in a terminal)");
+        failWithoutShellJobTerminal();
     const std::string path = fmt::format("/proc/self/fd/{}", outside.own());
     const int access = static_cast<int>(file.entry->flags) & O_ACCMODE;
     return UniqueFd(sys(::open(path.c_str(), access | O_NOCTTY | O_NONBLOCK | O_CLOEXEC), "open the terminal of criu"));

@@ -12,6 +12,7 @@
 #include "criu/base/printable.hpp"
 #include "criu/base/refusals.hpp"
 #include "criu/engine/engine.hpp"
+#include "criu/engine/lazy/lazy_restore.hpp"
 #include "criu/engine/mapping_room.hpp"
 #include "criu/engine/pid_room.hpp"
 #include "criu/engine/required_caps.hpp"
@@ -19,6 +20,8 @@
 #include "criu/engine/restore/files/restored_files.hpp"
 #include "criu/engine/restore/planned.hpp"
 #include "criu/engine/restore/restore_images.hpp"
+#include "criu/files/restored_file.hpp"
+#include "criu/kernel/proc/proc_ns.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/kernel/proc/stat.hpp"
 #include "criu/model/options.hpp"
@@ -31,7 +34,8 @@ namespace {
 /// Obstacles to a restore, and remarks.
 class Findings {
 public:
-    void add(std::string reason, std::string remedy) { obstacles_.push_back({std::move(reason), std::move(remedy)}); }
+    void add(std::string reason, std::string remedy) { add({std::move(reason), std::move(remedy)}); }
+    void add(Refusal obstacle) { obstacles_.push_back(std::move(obstacle)); }
     void remark(std::string_view text) { remarks_.emplace_back(text); }
     /// Runs `attempt` and adds its failure as an obstacle. Returns true if it succeeded.
     bool tried(const std::function<void()>& attempt) {
@@ -84,12 +88,13 @@ void findHolder(const kernel::ProcDir& proc, pid_t number, kernel::ProcBuffer& b
         const bool ended = stat.state == kernel::TaskState::Zombie || stat.state == kernel::TaskState::Dead;
         if (!ended)
             findings.add(fmt::format("pid {} is taken by {}", number, stat.comm),
-                         fmt::format("end it, or {}", kElsewhere));
+                         number == 1 ? std::string(kElsewhere) : fmt::format("end it, or {}", kElsewhere));
         else
-            findings.add(
-                fmt::format("pid {} is taken by {}, which has ended, but process {} hasn't waited for it", number,
-                            stat.comm, stat.ppid),
-                fmt::format("make process {} wait for it, or end process {}, or {}", stat.ppid, stat.ppid, kElsewhere));
+            findings.add(fmt::format("pid {} is taken by {}, which has ended, but process {} hasn't waited for it",
+                                     number, stat.comm, stat.ppid),
+                         stat.ppid == 1 ? fmt::format("have process 1 wait for its children, or {}", kElsewhere)
+                                        : fmt::format("make process {} wait for it, or end process {}, or {}",
+                                                      stat.ppid, stat.ppid, kElsewhere));
     } catch (const Error&) {
         // No process has the pid, so it is free.
     }
@@ -110,11 +115,33 @@ void findFiles(const PlannedRestore& planned, Findings& findings) {
         findings.remark("Its files weren't looked at: it has mounts of its own, which --root says where to find.");
         return;
     }
-    for (const MissingFile& file : findMissingFiles(planned, elsewhere ? *root : ""))
+    std::vector<Refusal> changed;
+    for (const MissingFile& file : findMissingFiles(planned, elsewhere ? *root : "", changed))
         findings.add(fmt::format("{} isn't there", describe(file)),
                      file.ofDump ? "a name that the dump made, and that a restore has taken away: images that "
                                    "need it are restored once"
                                  : "images don't hold it; put it back");
+    for (Refusal& file : changed)
+        findings.add(std::move(file));
+}
+
+/// Returns true if sockets of the tree's network namespace are restored in criu's.
+bool sharesNetwork(const PlannedRestore& planned) {
+    return !planned.nsContext.ownNetwork && !planned.joined.has(kernel::NamespaceKind::Net);
+}
+
+void findOccupied(const PlannedRestore& planned, Findings& findings) {
+    const std::uint32_t network = planned.files.namespaceNumber(kernel::NamespaceKind::Net).value_or(0);
+    const std::function<void(std::string)> remark = [&](std::string text) { findings.remark(text); };
+    const bool sharesPaths = !planned.nsContext.ownPaths || planned.nsContext.sameFiles;
+    for (std::size_t at = 0; at < planned.files.count(); ++at) {
+        const CollectedFile& each = planned.files.at(at);
+        const bool inRoots = each.network == 0 || each.network == network;
+        findings.tried([&] {
+            each.file->requireOpenable(
+                {planned.options(), planned.log(), remark, inRoots && sharesNetwork(planned), sharesPaths});
+        });
+    }
 }
 
 void findAll(Run& run, Findings& findings) {
@@ -128,6 +155,9 @@ void findAll(Run& run, Findings& findings) {
     if (!planned->nsContext.ownPids)
         findTakenPids(*planned, findings);
     findFiles(*planned, findings);
+    findOccupied(*planned, findings);
+    if (!run.options.lazyPages && !run.options.mapPages)
+        findings.tried([&] { requireAllPages(planned->content); });
 }
 
 }  // namespace

@@ -9,6 +9,7 @@ kernel knows.
 from __future__ import annotations
 
 import dataclasses
+import errno
 import os
 import platform
 import socket
@@ -122,6 +123,11 @@ def _holder(number: int) -> Finding:
         name, fields = "?", " ? ?"
     state, parent = fields.split()[:2]
     elsewhere = "restore in a pid namespace of its own (criu restore --new-pidns)"
+    if number == 1:
+        return Finding(True, f"number 1 is that of {name}, the init here", f"{elsewhere[0].upper()}{elsewhere[1:]}.")
+    if state in "ZX" and parent == "1":
+        return Finding(True, f"number {number} is that of {name}, which has ended, but process 1 hasn't waited for it",
+                       f"Have process 1 wait for its children, or {elsewhere}.")
     if state in "ZX":
         return Finding(True, f"number {number} is that of {name}, which has ended, but process {parent} hasn't waited for it",
                        f"Make process {parent} wait for it, or end process {parent}, or {elsewhere}.")
@@ -200,7 +206,9 @@ def _addresses(checkpoint: Checkpoint) -> Iterator[Finding]:
                 if listens:
                     probe.listen()
         except OSError as error:
-            yield Finding(not address.startswith("fe80"), f"a {inet['proto']} socket was bound to {address} port {port}: "
+            # criu restores sockets without a connection also where their address is missing, and warns.
+            warns = error.errno == errno.EADDRNOTAVAIL and not inet["dst_port"]
+            yield Finding(not address.startswith("fe80") and not warns, f"a {inet['proto']} socket was bound to {address} port {port}: "
                           f"{error.strerror}", "Give this machine the address, and end the process that has the port.")
 
 

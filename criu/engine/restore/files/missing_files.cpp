@@ -16,10 +16,12 @@
 #include <set>
 
 #include "criu/base/error.hpp"
+#include "criu/base/refusals.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/engine/restore/files/restored_files.hpp"
 #include "criu/engine/restore/planned.hpp"
 #include "criu/engine/restore/restore_images.hpp"
+#include "criu/files/path_open.hpp"
 #include "criu/files/regular.hpp"
 #include "criu/kernel/proc/mountinfo.hpp"
 #include "criu/kernel/proc/procdir.hpp"
@@ -76,7 +78,8 @@ public:
     Search(const PlannedRestore& planned, const std::string& root)
         : planned_(planned), root_(root), servers_(mountPointsOfServers()) {}
 
-    std::vector<MissingFile> all() {
+    std::vector<MissingFile> all(std::vector<Refusal>* changed = nullptr) {
+        changed_ = changed;
         for (const auto& task : planned_.tree().tasks)
             if (task->alive())
                 lookAt(*task);
@@ -122,14 +125,15 @@ private:
             return;  // the restore reports this error when it opens the file
         const files::PathRemaps& remaps = planned_.files.remaps();
         if (const std::string* const link = remaps.linkOf(FileId{id}); link != nullptr) {
-            look(*link, use(), true);
+            (void)isThere(*link, use(), true);
             return;
         }
         const RegFileEntry& entry = *found->second->reg;
         const std::string path = fmt::format("{}{}", entry.name[0] == '/' ? "" : "/", entry.name);
         const bool isExternal = entry.has_ext != 0 && entry.ext != 0;
         if (!isExternal && !remaps.has(FileId{id}) && !isGiven(path) && !path.starts_with("/proc/"))
-            look(path, use(), false);
+            if (isThere(path, use(), false) && changed_ != nullptr)
+                compare(entry, path, use());
     }
 
     [[nodiscard]] bool isGiven(const std::string& path) const {
@@ -138,12 +142,27 @@ private:
                            [&](const model::InheritFd& one) { return path.compare(1, path.npos, one.name) == 0; });
     }
 
-    void look(const std::string& path, std::string use, bool ofDump) {
+    /// Returns true if the file exists, and criu may look at it. Adds a missing file.
+    bool isThere(const std::string& path, std::string use, bool ofDump) {
         struct stat status {};
-        if (mayReachFuseServer(root_ + path, servers_) || ::lstat((root_ + path).c_str(), &status) == 0 ||
-            (errno != ENOENT && errno != ENOTDIR) || isMadeByRestore(root_ + path) || !paths_.insert(path).second)
-            return;
-        missing_.push_back({path, std::move(use), ofDump});
+        if (mayReachFuseServer(root_ + path, servers_))
+            return false;
+        if (::lstat((root_ + path).c_str(), &status) == 0)
+            return true;
+        if ((errno == ENOENT || errno == ENOTDIR) && !isMadeByRestore(root_ + path) && paths_.insert(path).second)
+            missing_.push_back({path, std::move(use), ofDump});
+        return false;
+    }
+
+    void compare(const RegFileEntry& entry, const std::string& path, const std::string& use) {
+        try {
+            files::requireDumpedFile(entry, root_ + path, planned_.options());
+        } catch (const Error&) {
+            Refusal found = Refusal::current();
+            found.reason = fmt::format("{}: {}", use, found.reason);
+            if (refused_.insert(path).second)
+                changed_->push_back(std::move(found));
+        }
     }
 
     const PlannedRestore& planned_;
@@ -151,6 +170,8 @@ private:
     std::vector<std::string> servers_;  ///< mount points of FUSE file systems, whose servers may not reply
     std::set<std::uint32_t> seen_;
     std::set<std::string> paths_;
+    std::set<std::string> refused_;
+    std::vector<Refusal>* changed_ = nullptr;  ///< takes files that differ from the dumped ones; null: not compared
     std::vector<MissingFile> missing_;
 };
 
@@ -169,6 +190,11 @@ bool mayReachFuseServer(const std::string& name, const std::vector<std::string>&
 
 std::vector<MissingFile> findMissingFiles(const PlannedRestore& planned, const std::string& root) {
     return Search(planned, root).all();
+}
+
+std::vector<MissingFile> findMissingFiles(const PlannedRestore& planned, const std::string& root,
+                                          std::vector<Refusal>& changed) {
+    return Search(planned, root).all(&changed);
 }
 
 std::string describe(const MissingFile& file) {

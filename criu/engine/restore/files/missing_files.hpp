@@ -4,6 +4,10 @@
 #include <string>
 #include <vector>
 
+namespace criu {
+struct Refusal;
+}
+
 namespace criu::engine {
 class PlannedRestore;
 
@@ -19,6 +23,11 @@ struct MissingFile {
 /// Returns all missing files without duplicates. Omits files that images contain, files that the user passes, and files
 /// of /proc. `root`: directory in which the function looks up paths; "" for the root directory.
 [[nodiscard]] std::vector<MissingFile> findMissingFiles(const PlannedRestore& planned, const std::string& root);
+
+/// Returns the missing files, and adds files that differ from the dumped ones to `changed`. The restore will
+/// refuse these files because of their size, mode or build id.
+[[nodiscard]] std::vector<MissingFile> findMissingFiles(const PlannedRestore& planned, const std::string& root,
+                                                        std::vector<Refusal>& changed);
 
 /// Returns true if the lookup of a name may send a request to a FUSE server. This is possible if the name is below one
 /// of `mountPoints`, or if its path has a symbolic link.
