@@ -126,4 +126,11 @@ std::string Progress::line(std::string_view verb, std::uint64_t done, std::uint6
     return text;
 }
 
+void showWait(const model::Options& options, std::string_view text) noexcept {
+    if (const int fd = Progress::terminal(options); fd >= 0) {
+        put(fd, text);
+        put(fd, "\n");
+    }
+}
+
 }  // namespace criu::engine

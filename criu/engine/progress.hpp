@@ -56,4 +56,8 @@ private:
     std::thread thread_;
 };
 
+/// Tells a user at a terminal what criu waits for: writes one line to standard error if Progress would show a line
+/// there.
+void showWait(const model::Options& options, std::string_view text) noexcept;
+
 }  // namespace criu::engine

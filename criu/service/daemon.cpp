@@ -17,6 +17,7 @@
 #include "criu/base/process_title.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/engine/action_scripts.hpp"
+#include "criu/engine/progress.hpp"
 #include "criu/kernel/names/pid_file.hpp"
 #include "criu/kernel/names/socket_name.hpp"
 #include "criu/kernel/proc/pidfd.hpp"
@@ -141,8 +142,10 @@ private:
             const UniqueFd status(options.statusFd);
             sys(::write(status.get(), "", 1), "write to fd {} of --status-fd", status.get());
         }
-        if (!ready)
+        if (!ready) {
+            engine::showWait(options, "Service: waiting for clients. Ctrl-C ends it.");
             return;
+        }
         redirectStreamsToNull();
         sys(::write(ready.get(), "", 1), "say that the service is ready");
     }

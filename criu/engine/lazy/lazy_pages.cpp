@@ -23,6 +23,7 @@
 #include "criu/engine/lazy/lazy_supply.hpp"
 #include "criu/engine/pageserver/page_server_connection.hpp"
 #include "criu/engine/pageserver/server_start.hpp"
+#include "criu/engine/progress.hpp"
 #include "criu/engine/restore/restore_images.hpp"
 #include "criu/kernel/proc/limits.hpp"
 #include "criu/memory/lazy/lazy_areas.hpp"
@@ -205,6 +206,9 @@ void finishWithoutPages(Run& run, LazyLink& link) {
 int serve(Run& run, ImageDir& images, LazyListener listener) {
     kernel::raiseFileLimit();  // the daemon has two descriptors for each process, and one for each pages file
     announceReady(run);
+    if (!run.options.detached)
+        showWait(run.options,
+                 "Waiting for criu restore --lazy-pages in the same work directory. Ctrl-C ends the wait.");
     LazyLink link = listener.accept(run.stop);
     run.log.info("A restore has connected");
     LazyProcesses processes = LazyProcesses::receive(link, run.stop);

@@ -17,6 +17,7 @@
 #include "criu/engine/lazy/lazy_page_server.hpp"
 #include "criu/engine/pageserver/page_server_connection.hpp"
 #include "criu/engine/pageserver/server_start.hpp"
+#include "criu/engine/progress.hpp"
 #include "criu/image/checksum_list.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/image/written_sums.hpp"
@@ -273,6 +274,9 @@ private:
 /// Accepts and serves one sender. The connection ends when the server exits.
 void serve(Run& run, ImageDir& images, ListeningPageServer listening) {
     announceReady(run);
+    if (!run.options.detached && run.options.pageServerSocket < 0)
+        showWait(run.options, fmt::format("Page server: waiting at port {} for {}. Ctrl-C ends it.", listening.port,
+                                          run.options.lazyPages ? "criu lazy-pages" : "a dump or pre-dump"));
     memory::PageConnection sender = acceptSender(listening, run.options, run.stop, run.log);
     if (run.options.pageServerSocket < 0)
         run.log.info("Accepted a connection");

@@ -14,6 +14,7 @@
 #include "criu/engine/lazy/lazy_page_server.hpp"
 #include "criu/engine/pageserver/page_server_connection.hpp"
 #include "criu/engine/pageserver/server_start.hpp"
+#include "criu/engine/progress.hpp"
 #include "criu/kernel/proc/pidfd.hpp"
 #include "criu/memory/lazy/lazy_areas.hpp"
 #include "criu/memory/mappings/vma_dump.hpp"
@@ -56,6 +57,10 @@ void serveLazyPages(FrozenPhase& frozen) {
     writeReady(frozen.options().statusFd);
     frozen.log().info("Waiting for requests for pages");
     const bool reused = frozen.options().pageServerSocket >= 0;
+    showWait(frozen.options(),
+             fmt::format("The tree stands still, and criu waits for criu lazy-pages{}. Ctrl-C ends the dump: the tree "
+                         "then runs on.",
+                         reused ? std::string() : fmt::format(" at port {}", server.port)));
     memory::PageConnection client =
         acceptSender(server, frozen.options(), frozen.stop(), frozen.log(), limitOfWait(frozen));
     server.socket.reset();
