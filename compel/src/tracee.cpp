@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
+#include <string>
 #include <utility>
 
 #include "backoff.hpp"
@@ -51,6 +53,13 @@ std::uint64_t optionBits(SeizeOptions options) noexcept {
     return bits;
 }
 
+/// Returns " (NAME)" with the name of a process; "" if the caller may not read it.
+std::string nameOf(pid_t pid) {
+    std::ifstream file(join("/proc/", pid, "/comm"));
+    std::string name;
+    return std::getline(file, name) ? join(" (", name, ")") : std::string();
+}
+
 }  // namespace
 
 Tracee Tracee::seize(pid_t tid, SeizeOptions options) {
@@ -65,8 +74,8 @@ Tracee Tracee::seize(pid_t tid, SeizeOptions options) {
         if (status->tracer == ::getpid() || status->tracer == ::gettid())
             failWith(code, "seize thread ", tid, ": it is traced by this process already");
         if (status->tracer != 0)
-            failWith(code, "seize thread ", tid, ": it is traced by process ", status->tracer,
-                     " (a debugger or strace?), and a thread can have only one tracer");
+            failWith(code, "seize thread ", tid, ": it is traced by process ", status->tracer, nameOf(status->tracer),
+                     ", and a thread can have only one tracer");
         if (code == EPERM && options.suspendSeccomp)
             failWith(code, "seize thread ", tid, " with seccomp suspended (needs CAP_SYS_PTRACE and CAP_SYS_ADMIN)");
     } else {

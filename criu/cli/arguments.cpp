@@ -56,12 +56,21 @@ struct Grammar {
 Setting settingOf(int code) {
     if (code >= kLongBase) {
         const auto index = static_cast<std::size_t>(code - kLongBase);
-        return {&optionTable()[index / 2], index % 2 != 0, {}, {}};
+        return {&optionTable()[index / 2], index % 2 != 0, {}, {}, {}};
     }
     for (const OptionRow& row : optionTable())
         if (row.letter == code)
-            return {&row, false, {}, {}};
+            return {&row, false, {}, {}, {}};
     fail("unknown option -{}", static_cast<char>(code));
+}
+
+/// Returns the name in `word` if it is an abbreviation of a long option; "" otherwise.
+std::string abbreviationOf(const Setting& setting, std::string_view word) {
+    if (!word.starts_with("--"))
+        return {};
+    const std::string_view name = word.substr(2, word.find('=') - 2);
+    const std::string whole = fmt::format("{}{}", setting.negated ? "no-" : "", setting.row->name);
+    return name.size() < whole.size() ? std::string(name) : std::string();
 }
 
 /// Throws Error with the reason why getopt_long(3) refused `word`.
@@ -105,6 +114,8 @@ Arguments readArguments(std::span<const std::string> arguments) {
         Setting setting = settingOf(code);
         if (optarg != nullptr)
             setting.value = optarg;
+        const int valueWords = optarg != nullptr && optarg == argv[optind - 1] ? 1 : 0;
+        setting.abbreviated = abbreviationOf(setting, argv[optind - 1 - valueWords]);
         result.settings.push_back(std::move(setting));
     }
     for (int i = optind; i < count; ++i)

@@ -57,7 +57,7 @@ std::string_view remark(Support support) {
         case Support::Missing:
             return " (not built yet)";
         case Support::Moot:
-            return " (no effect yet)";
+            return " (no effect)";
         case Support::Built:
         case Support::Removed:
             break;

@@ -20,6 +20,7 @@
 #include "criu/cli/help.hpp"
 #include "criu/engine/command.hpp"
 #include "criu/engine/engine.hpp"
+#include "criu/kernel/proc/runnable.hpp"
 #include "criu/options/config_file.hpp"
 #include "criu/options/invocation.hpp"
 #include "criu/service/daemon.hpp"
@@ -92,7 +93,7 @@ public:
     ::signal(SIGPIPE, SIG_DFL);
     ::signal(SIGXFSZ, SIG_DFL);
     ::execvp(command.front().c_str(), arguments.data());
-    failErrno("run {}", command.front());
+    kernel::failStart(command.front(), errno, fmt::format("run {}", command.front()));
 }
 
 /// Moves the socket of `criu swrk` to a close-on-exec descriptor, so that programs that criu executes don't inherit it.

@@ -9,6 +9,8 @@
 
 #include <vector>
 
+#include "criu/kernel/proc/runnable.hpp"
+
 namespace criu::engine {
 namespace {
 
@@ -133,7 +135,7 @@ int ActionScripts::runOne(const std::string& program, std::span<char* const> env
     pid_t pid = 0;
     const int problem = ::posix_spawnp(&pid, program.c_str(), nullptr, attributes.get(), arguments, environment.data());
     if (problem != 0)
-        failWith(problem, "start it");
+        kernel::failStart(program, problem, "start it");
 
     Child child(pid);
     const int timeoutMs = limit ? static_cast<int>(std::chrono::milliseconds(*limit).count()) : -1;

@@ -8,7 +8,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <filesystem>
+#include <fstream>
 
 #include "criu/base/names.hpp"
 #include "criu/base/refusals.hpp"
@@ -24,6 +27,7 @@
 #include "criu/engine/images/image_stream_file.hpp"
 #include "criu/engine/required_caps.hpp"
 #include "criu/engine/rescue.hpp"
+#include "criu/image/stream_format.hpp"
 #include "criu/kernel/proc/runnable.hpp"
 #include "git_id.hpp"
 
@@ -46,6 +50,15 @@ void warnOfUnusedPluginOptions(const Run& run, const device::Subsystems& devices
     }
 }
 
+/// Returns true for the name of a built-in device subsystem, or of a plugin that it replaces.
+bool isDeviceName(const std::string& name, const device::Subsystems& devices) {
+    return std::any_of(devices.begin(), devices.end(), [&](const auto& device) {
+        const auto replaced = device->replacesPlugins();
+        return name == device->name() || name == device->inventoryName() ||
+               std::find(replaced.begin(), replaced.end(), name) != replaced.end();
+    });
+}
+
 /// Removes the device subsystems that --no-device names, then loads plugins. For untrusted images, removes all device
 /// subsystems, because these open devices with criu's credentials. A plugin may replace a removed subsystem.
 /// Loads no plugins for a client with fewer privileges than criu: CRIU's plugins open images with criu's credentials,
@@ -53,6 +66,10 @@ void warnOfUnusedPluginOptions(const Run& run, const device::Subsystems& devices
 void chooseDevices(const Run& run, device::Subsystems& devices, const device::PluginDirectory& plugins) {
     const model::Options& options = run.options;
     const auto& off = options.disabledDevices;
+    for (const std::string& name : off)
+        if (!isDeviceName(name, devices) && ::access(fmt::format("{}/{}.so", plugins.path, name).c_str(), F_OK) != 0)
+            run.log.warn("--no-device {}: criu has no support of such a device, and {} has no such plugin", name,
+                         plugins.path);
     std::erase_if(devices, [&](const auto& device) {
         return std::find(off.begin(), off.end(), device->name()) != off.end() ||
                std::find(off.begin(), off.end(), device->inventoryName()) != off.end();
@@ -151,9 +168,27 @@ int keepIfDone(int status, ImageStreamFile& stream) noexcept {
 /// criu. Leaves other paths relative to the work directory, as CRIU 4.2 does.
 std::vector<std::string> fromStartDirectory(std::vector<std::string> programs) {
     for (std::string& program : programs)
-        if (program.find('/') != std::string::npos && ::access(program.c_str(), X_OK) == 0)
+        if (program.find('/') != std::string::npos && ::access(program.c_str(), F_OK) == 0)
             program = std::filesystem::absolute(program);
     return programs;
+}
+
+/// Returns true if a path leads to a file that begins like a stream of images (`criu stream pack`).
+bool isStreamFile(const std::string& path) {
+    std::array<char, stream::kMagic.size()> begin{};
+    std::ifstream file(path, std::ios::binary);
+    return file.read(begin.data(), begin.size()) && begin == stream::kMagic;
+}
+
+UniqueFd openImagesDirectory(const std::string& path) {
+    UniqueFd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (directory)
+        return directory;
+    Error error(errno, fmt::format("open the images directory {}", path));
+    if (error.code() == ENOTDIR && isStreamFile(path))
+        error.addHint(
+            fmt::format("the file is a stream: unpack it by criu stream unpack -D DIR --stream-from {}", path));
+    throw error;
 }
 
 /// Opens the images directory and enters the work directory.
@@ -168,8 +203,7 @@ void openDirectories(const model::Options& options, const model::Client& client,
         fail("the client hasn't opened its images directory");
     // Opens the images directory before chdir(2), because both paths are relative to the directory in which the user
     // started criu.
-    imagesDir.reset(sys(::open(options.imagesDir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC),
-                        "open the images directory {}", options.imagesDir));
+    imagesDir = openImagesDirectory(options.imagesDir);
     const std::string& workDir = options.workDir.value_or(options.imagesDir);
     sys(::chdir(workDir.c_str()), "enter the work directory {}", workDir);
 }

@@ -167,15 +167,20 @@ public:
             flagsLost_.push_back(file.describe());
     }
 
-    /// Warns once of all files, because some programs open many files with O_NOFOLLOW.
+    /// Reports files whose flags are lost, once for all files, because some programs open many files with O_NOFOLLOW.
+    /// Warns only if the user asks for losses: both flags act only in open(2), and every O_TMPFILE file has the loss.
     void finish(FileDump& dump) override {
         for (const auto& [id, shown] : ofProcesses_)
             dump.refusals().attempt([&, id = id, &shown = shown] { dump.requireFetchable(id, shown); });
         if (flagsLost_.empty())
             return;
         const std::string more = flagsLost_.size() == 1 ? "" : fmt::format(" and {} more files", flagsLost_.size() - 1);
-        dump.log().loss(Loss::OpenFlags, "F_GETFL no longer shows O_NOFOLLOW or O_TMPFILE of {}{} after a restore",
-                        flagsLost_.front(), more);
+        const std::string text = fmt::format("F_GETFL no longer shows O_NOFOLLOW or O_TMPFILE of {}{} after a restore",
+                                             flagsLost_.front(), more);
+        if (dump.options().noLoss || dump.options().dryRun)
+            dump.log().loss(Loss::OpenFlags, "{}", text);
+        else
+            dump.log().info("{}", text);
     }
 
 private:

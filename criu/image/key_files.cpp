@@ -121,6 +121,14 @@ std::string_view nextLine(std::string_view& text) {
 constexpr std::string_view kBegin = "-----BEGIN ";
 constexpr std::string_view kDashes = "-----";
 
+// Kinds of keys, for messages.
+constexpr std::string_view kRecipients =
+    "a public key or a certificate in PEM (X25519, RSA, P-256, P-384 or P-521), or a public key of age (age1…)";
+constexpr std::string_view kIdentities =
+    "a secret key in PEM (X25519, RSA, P-256, P-384 or P-521), or one of age (AGE-SECRET-KEY-1…)";
+constexpr std::string_view kSigner = "a secret key in PEM (Ed25519, Ed448, ECDSA or RSA)";
+constexpr std::string_view kSigners = "public keys, certificates and revocation lists in PEM";
+
 /// Removes a PEM block from `text` and returns it. `first`: first line of the block, which the caller has removed from
 /// `text`; the result includes it.
 std::string_view pemBlock(std::string_view first, std::string_view& text, std::string_view label) {
@@ -144,6 +152,7 @@ struct Sections {
     /// Receives each line that may be a key of age, and returns false if the line is invalid. If null, forEachSection()
     /// refuses such lines.
     std::function<bool(std::string_view line)> line;
+    std::string_view accepted;  ///< kinds of keys that the caller accepts, for messages
 };
 
 /// Returns true for a line that begins like a key of age, even if the key is invalid.
@@ -152,6 +161,11 @@ bool isForAge(std::string_view line) noexcept {
     return std::equal(kPrefix.begin(), kPrefix.end(), line.begin(),
                       line.begin() + static_cast<std::ptrdiff_t>(std::min(line.size(), kPrefix.size())),
                       [](char a, char b) { return a == (b | 0x20); });
+}
+
+[[noreturn]] void refuseLine(std::string_view line, std::string_view accepted) {
+    const bool isSsh = line.starts_with("ssh-") || line.starts_with("ecdsa-sha2-") || line.starts_with("sk-");
+    fail("{}; accepted: {}", isSsh ? "it is a key of ssh" : "it isn't a key", accepted);
 }
 
 /// Calls `sections` for each part of a text. If the text has PEM blocks, text outside of them is a comment (RFC 7468,
@@ -174,7 +188,7 @@ void forEachSection(const crypto::X509& x509, std::string_view text, const Secti
             }
         } else if (!line.empty() && line.front() != '#' && (!hasBlocks || isForAge(line))) {
             if (!sections.line || !sections.line(line))
-                fail("it isn't a key of the kind that is wanted");
+                refuseLine(line, sections.accepted);
         }
     }
 }
@@ -187,7 +201,7 @@ void forEachSection(const crypto::X509& x509, std::string_view text, const Secti
 /// keys that begin with `prefix`.
 template <typename Key, typename OfBlock, typename OfAge>
 std::vector<Key> keysIn(const crypto::X509& x509, std::string_view text, std::string_view prefix,
-                        const OfBlock& ofBlock, const OfAge& ofAge) {
+                        std::string_view accepted, const OfBlock& ofBlock, const OfAge& ofAge) {
     std::vector<Key> keys;
     const auto take = [&](std::string_view label, crypto::Bytes der) {
         if (std::optional<Key> key = ofBlock(label, der))
@@ -200,7 +214,7 @@ std::vector<Key> keysIn(const crypto::X509& x509, std::string_view text, std::st
         keys.push_back(ofAge(std::move(raw)));
         return true;
     };
-    forEachSection(x509, text, {take, takeLine});
+    forEachSection(x509, text, {take, takeLine, accepted});
     if (keys.empty())
         fail("there is no key in it");
     return keys;
@@ -221,6 +235,17 @@ std::string_view textOf(const SecretBytes& content, std::size_t size) noexcept {
     return {reinterpret_cast<const char*>(content.bytes().data()), size};
 }
 
+/// Returns true if a regular file has a public key or a certificate, and no secret key.
+bool isPublic(int file) {
+    SecretBytes content(kLargestFile);
+    const ssize_t size = ::pread(file, content.bytes().data(), content.bytes().size(), 0);
+    const std::string_view text = textOf(content, size > 0 ? static_cast<std::size_t>(size) : 0);
+    const auto has = [text](std::string_view word) { return text.find(word) != std::string_view::npos; };
+    return (has("-----BEGIN PUBLIC KEY-----") || has("-----BEGIN CERTIFICATE-----") || text.starts_with("age1") ||
+            text.starts_with("ssh-")) &&
+           !has("PRIVATE KEY-----") && !has("AGE-SECRET-KEY-");
+}
+
 void requirePrivate(int file) {
     struct stat status {};
     sys(::fstat(file, &status), "look at it");
@@ -231,6 +256,8 @@ void requirePrivate(int file) {
     if (status.st_uid != 0 && status.st_uid != ::geteuid())
         fail("the file belongs to user {}", status.st_uid);
     if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+        if (isPublic(file))
+            fail("the file has no secret key, but a public key or a certificate: a secret key is needed here");
         Error error(0, fmt::format("others may use the file (mode {:#o})", status.st_mode & 07777));
         error.addHint("a secret key is for its owner only: chmod 600");
         throw error;
@@ -278,7 +305,7 @@ std::vector<PublicKey> parseRecipients(std::string_view text) {
     const auto ofAge = [](const SecretBytes& raw) {
         return PublicKey{crypto::KeyType::X25519, {raw.bytes().begin(), raw.bytes().end()}, {}};
     };
-    return keysIn<PublicKey>(x509, text, "age", ofBlock, ofAge);
+    return keysIn<PublicKey>(x509, text, "age", kRecipients, ofBlock, ofAge);
 }
 
 std::vector<SecretKey> parseIdentities(std::string_view text) {
@@ -294,7 +321,7 @@ std::vector<SecretKey> parseIdentities(std::string_view text) {
         PublicKey own = crypto::KeyAgreement().publicOf(raw.bytes());
         return SecretKey{std::move(own), std::move(raw)};
     };
-    return keysIn<SecretKey>(x509, text, "AGE-SECRET-KEY-", ofBlock, ofAge);
+    return keysIn<SecretKey>(x509, text, "AGE-SECRET-KEY-", kIdentities, ofBlock, ofAge);
 }
 
 Signer parseSigner(std::string_view text) {
@@ -314,7 +341,7 @@ Signer parseSigner(std::string_view text) {
         signer.key = SecretBytes(der.size());
         std::copy(der.begin(), der.end(), signer.key.bytes().begin());
     };
-    forEachSection(x509, text, {take, nullptr});
+    forEachSection(x509, text, {take, nullptr, kSigner});
     if (own.empty())
         fail("there is no key in it");
     if (!signer.certificates.empty() && x509.keyOf(signer.certificates.front(), crypto::KeyUse::Signature) != own)
@@ -335,7 +362,7 @@ Signers parseSigners(std::string_view text) {
         else
             unwanted("a public key, a certificate or a revocation list");
     };
-    forEachSection(x509, text, {take, nullptr});
+    forEachSection(x509, text, {take, nullptr, kSigners});
     if (signers.empty())
         fail("there is no key in it");
     return signers;

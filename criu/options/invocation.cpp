@@ -55,15 +55,40 @@ void takeDirectory(Invocation& invocation, std::vector<std::string>& words) {
     words.erase(words.begin());
 }
 
-void refuseWords(Command command, const std::vector<std::string>& words) {
+/// Returns an option whose optional value `word` may be: the value must be attached. Returns null if no option was
+/// given without its value.
+const Setting* optionWithoutValue(const std::vector<Setting>& settings, bool isNumber) {
+    for (const Setting& setting : settings) {
+        const bool isCounted = setting.row->name == "verbosity";  // -vvv has no value either
+        if (setting.row->argument == Argument::Optional && !setting.value && !setting.negated &&
+            (isNumber || !isCounted))
+            return &setting;
+    }
+    return nullptr;
+}
+
+void refuseWords(const Invocation& invocation, const std::vector<std::string>& words) {
     if (words.empty())
         return;
+    const Command command = invocation.command;
     Error error(0, fmt::format("{} takes no such word: {}", commandName(command), fmt::join(words, " ")));
     const bool isNumber = words.front().find_first_not_of("0123456789") == std::string::npos;
-    if ((command == Command::Dump || command == Command::PreDump) && isNumber)
+    const bool lacksTree =
+        (command == Command::Dump || command == Command::PreDump) && isNumber && !invocation.options.tree;
+    if (const Setting* const option = lacksTree ? nullptr : optionWithoutValue(invocation.settings, isNumber))
+        error.addHint(fmt::format("the value of this option is attached: --{}={}", option->row->name, words.front()));
+    else if (lacksTree)
         error.addHint(fmt::format("the process to dump is an option: -t {}", words.front()));
     else if (command == Command::Restore)
         error.addHint("the images directory is an option: -D DIR; a command to become stands behind --exec-cmd and --");
+    throw error;
+}
+
+[[noreturn]] void refuseMissingTree(const Invocation& invocation) {
+    Error error(0, fmt::format("{} needs the root of the process tree: -t PID", commandName(invocation.command)));
+    for (const Setting& setting : invocation.settings)
+        if (!setting.abbreviated.empty())
+            error.addHint(fmt::format("--{} was read as --{}", setting.abbreviated, setting.row->name));
     throw error;
 }
 
@@ -316,10 +341,10 @@ void validate(Invocation& invocation, std::vector<std::string> words) {
     takeRequestSocket(invocation, words);
     takeDirectory(invocation, words);
     completeStream(invocation);
-    refuseWords(command, words);
+    refuseWords(invocation, words);
 
     if ((command == Command::Dump || command == Command::PreDump || command == Command::Compare) && !options.tree)
-        fail("{} needs the root of the process tree: -t PID", commandName(command));
+        refuseMissingTree(invocation);
     if (options.restoreSibling && !options.detached && command == Command::Restore)
         fail("--restore-sibling needs --restore-detached");
     if (options.restoreSibling && options.newPidNamespace && forRestore)

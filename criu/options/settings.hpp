@@ -26,6 +26,8 @@ struct Setting {
     bool negated = false;
     std::optional<std::string> value;
     Origin origin;
+    std::string abbreviated =
+        {};  ///< the name without dashes as the user wrote it, if it is only the beginning of the name
 
     /// Returns a description for messages, for instance "--no-tcp-close". It begins with the source, unless the source
     /// is the command line.

@@ -219,7 +219,9 @@ void UnixDump::checkOutside(const Waiting& socket, const UnixSocketInfo* peer, f
     if (isListed(options, entry.ino))
         return;
     const bool canConnect = peer != nullptr && peer->type == SOCK_DGRAM && !peer->name.empty();
-    if (canConnect && options.extUnixSockets)
+    // A relative name means a file in the directory in which the outside program called bind(2). criu doesn't know it.
+    const bool isRelative = canConnect && peer->name.front() != '/' && peer->name.front() != '\0';
+    if (canConnect && options.extUnixSockets && !isRelative)
         return;
     const std::string name = fmt::format("socket:[{}]", entry.peer);
     const std::string holder = kernel::describeHolder(name);
@@ -230,7 +232,13 @@ void UnixDump::checkOutside(const Waiting& socket, const UnixSocketInfo* peer, f
         "dump with --external unix[{}] and restore with --inherit-fd fd[N]:socket:[{}], "
         "N being a descriptor of criu restore",
         entry.ino, entry.ino);
-    error.addHint(canConnect ? "dump and restore with --ext-unix-sk, or " + given : given);
+    if (isRelative)
+        error.addHint(
+            fmt::format("its name {} is relative, so --ext-unix-sk can't find it again: let the program bind an "
+                        "absolute path, or {}",
+                        shownName(*peer), given));
+    else
+        error.addHint(canConnect ? "dump and restore with --ext-unix-sk, or " + given : given);
     throw error;
 }
 

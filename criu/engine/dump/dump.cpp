@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <cerrno>
+
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
 #include "criu/engine/client_rules.hpp"
@@ -58,13 +60,15 @@ int dump(Run& run) {
         try {
             return dumpGuarded(run, guardian, std::move(link));
         } catch (const Error& error) {
-            // The destructors of the phases have reverted all changes. After a signal, the error doesn't say so. It
-            // names the signal if StopRequest or the guardian made its text.
+            // The destructors of the phases have reverted all changes. After a signal, or if the disk is full, the
+            // error doesn't say so. It names the signal if StopRequest or the guardian made its text.
             Error told(error);
             const bool isNamed = std::string_view(error.what()).find("stopped by SIG") != std::string_view::npos;
-            if (const int signal = run.stop.take(); signal != 0 || isNamed)
+            const int signal = run.stop.take();
+            const bool isFull = error.code() == ENOSPC || error.code() == EDQUOT || error.code() == EFBIG;
+            if (signal != 0 || isNamed || isFull)
                 told.addHint(fmt::format("{}the processes run on{}",
-                                         isNamed ? "" : fmt::format("SIG{}: ", ::sigabbrev_np(signal)),
+                                         isNamed || signal == 0 ? "" : fmt::format("SIG{}: ", ::sigabbrev_np(signal)),
                                          run.options.dryRun ? "" : ", and the images are incomplete"));
             run.log.failure(told);
             guardian.report(run.log.cause());

@@ -55,6 +55,12 @@ void requireOutsideOfTree(const kernel::ProcDir& proc, HostPid root, kernel::Pro
             return;  // /proc belongs to another pid namespace, so the listing proves nothing
         if (self == root.value) {
             const bool itself = self == ::getpid();
+            if (root.value == 1 && !itself)
+                refuse(
+                    fmt::format("process 1 ({}) is the init of criu's pid namespace, and criu is one of its "
+                                "descendants: The criu itself is within dumped tree",
+                                stat->comm),
+                    "give -t the pid of one program; the init of a container is dumped from outside, by its pid there");
             Error error(0,
                         fmt::format("process {} ({}) is {}: The criu itself is within dumped tree", root,
                                     itself ? "criu" : stat->comm,

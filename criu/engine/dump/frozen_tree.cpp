@@ -32,11 +32,24 @@ bool isDead(const kernel::TaskStat& stat) {
     return stat.state == kernel::TaskState::Zombie || stat.state == kernel::TaskState::Dead;
 }
 
+/// Returns a text such as "process 7 (gdb)". Omits the name if criu may not read it.
+std::string describeTracer(pid_t tracer) {
+    try {
+        kernel::ProcBuffer buffer;
+        return fmt::format("process {} ({})", tracer, kernel::readStat(kernel::ProcDir().open(tracer), buffer).comm);
+    } catch (const Error&) {
+        return fmt::format("process {}", tracer);
+    }
+}
+
 /// Refuses kernel threads, and tasks that another process traces, because the kernel doesn't let criu trace either of
 /// them.
 void refuseUntraceable(const FrozenTask& task) {
-    if (task.status.tracerPid != 0)
-        fail("is traced by process {} (a debugger?)", task.status.tracerPid);
+    if (task.status.tracerPid != 0) {
+        Error error(0, fmt::format("is traced by {}", describeTracer(task.status.tracerPid)));
+        error.addHint("a process has one tracer only: let the debugger detach, or end it");
+        throw error;
+    }
     constexpr std::uint32_t kKernelThread = 0x00200000;  // PF_KTHREAD
     if ((task.stat.flags & kKernelThread) != 0)
         fail("is a kernel thread");

@@ -52,7 +52,7 @@ ServerAddress parse(const std::string& text, std::uint16_t port) {
         six.sin6_port = htons(port);
         address.size = sizeof(six);
     } else {
-        failWith(EINVAL, "--address {}: not an IP address", text);
+        fail("--address {}: criu resolves no host names; give an IPv4 or IPv6 address, such as 192.0.2.1", text);
     }
     return address;
 }

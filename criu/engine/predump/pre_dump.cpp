@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <cerrno>
+
+#include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
 #include "criu/engine/client_rules.hpp"
 #include "criu/engine/dump/dump_root.hpp"
@@ -45,6 +48,13 @@ int preDump(Run& run) {
     return runGuarded(run, root, [&run, &link](Guardian& guardian) {
         try {
             return preDumpGuarded(run, guardian, std::move(link));
+        } catch (const Error& error) {
+            Error told(error);
+            if (error.code() == ENOSPC || error.code() == EDQUOT || error.code() == EFBIG)
+                told.addHint("the processes run on, and the images are incomplete");
+            run.log.failure(told);
+            guardian.report(run.log.cause());
+            return 1;
         } catch (const std::exception& error) {
             run.log.failure(error);
             guardian.report(run.log.cause());

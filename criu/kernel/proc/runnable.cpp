@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,7 +46,24 @@ void requireRunnable(const std::vector<std::string>& command) {
     }
     int code = 0;
     if (::read(result.get(), &code, sizeof(code)) == sizeof(code))
-        failWith(code, "run {}", command.front());
+        failStart(command.front(), code, fmt::format("run {}", command.front()));
+}
+
+void failStart(const std::string& program, int code, std::string what) {
+    Error error(code, std::move(what));
+    const bool hasSlash = program.find('/') != std::string::npos;
+    struct stat status {};
+    const bool exists = ::stat(program.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+    if (!hasSlash && code == ENOENT)
+        error.addHint(
+            fmt::format("a name without a slash is looked up in PATH; in the current directory it is ./{}", program));
+    else if (code == EACCES && exists && (status.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) == 0)
+        error.addHint(fmt::format("the file isn't executable: chmod +x {}", program));
+    else if (code == ENOENT && exists)
+        error.addHint("the file exists, but the interpreter in its first line, or its dynamic linker, doesn't");
+    else if (code == ENOEXEC)
+        error.addHint("a script needs a first line such as #!/bin/sh");
+    throw error;
 }
 
 }  // namespace criu::kernel

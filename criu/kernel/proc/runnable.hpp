@@ -10,4 +10,8 @@ namespace criu::kernel {
 /// the program. `command` must not be empty.
 void requireRunnable(const std::vector<std::string>& command);
 
+/// Throws the Error of a program that didn't start, with a hint if the cause is its name, its mode or its interpreter.
+/// `program`: name or path that the caller tried. `code`: errno value. `what`: text of the error.
+[[noreturn]] void failStart(const std::string& program, int code, std::string what);
+
 }  // namespace criu::kernel

@@ -72,6 +72,9 @@ def _no_image(name: str | None, error: images.MagicException) -> _Failure:
     file = os.path.basename(name or "")
     if file == "cuda-gpu-inventory.img":
         return _Failure(f"{name}: the list of GPUs of cuda_plugin of CRIU 4.3. A restore by this criu doesn't need it.")
+    if error.magic == int.from_bytes(b"CRIU", "little"):
+        return _Failure(f"{name or 'standard input'}: a stream of images. criu stream unpack -D DIR --stream-from FILE makes a "
+                        "directory of it, which crit can show.")
     if gpus.STORAGE_OF_PLUGIN.fullmatch(file):
         return _Failure(f"{name}: the contents of GPUs, written by cuda_plugin of CRIU 4.3. crit and criu can't read them.")
     return _Failure(f"{name or 'standard input'}: {error}. An image begins with a number that says its kind. "

@@ -136,13 +136,23 @@ class Process:
         return self._checkpoint.pages(f"pagemap-{self.pid}.img")
 
 
+def _stream_hint(path: str) -> str:
+    """Returns how a stream of images becomes a directory; empty if the file is no stream."""
+    try:
+        with open(path, "rb") as file:
+            is_stream = file.read(8) == b"CRIUSTR\n"
+    except OSError:
+        return ""
+    return f", but a stream: criu stream unpack -D DIR --stream-from {path} makes a directory of it" if is_stream else ""
+
+
 class Checkpoint:
     """Content of an images directory. It reads images on demand. Throws CheckpointError and pycriu's ImageError."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         if not os.path.isdir(path):
-            raise CheckpointError(f"{path} is no directory")
+            raise CheckpointError(f"{path} is no directory{_stream_hint(path)}")
 
     def name(self, file: str) -> str:
         """Returns the path of a file in the directory."""
