@@ -13,6 +13,17 @@ import unittest
 from programs import ROOT
 
 
+class WithoutProtobuf(unittest.TestCase):
+    """The error names the package that is missing."""
+
+    def test_message(self):
+        """Hides protobuf from the interpreter."""
+        run = subprocess.run([sys.executable, "-c", "import sys; sys.modules['google'] = None; import pycriu"], text=True,
+                             capture_output=True, check=False, env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "lib", "py")})
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("install python3-protobuf", run.stderr)
+
+
 @unittest.skipUnless(importlib.util.find_spec("pip") and importlib.util.find_spec("setuptools"), "pip and setuptools are needed")
 class Pip(unittest.TestCase):
     """In a copy, because pip leaves folders behind."""

@@ -12,7 +12,11 @@ import functools
 import importlib.resources
 from typing import Any
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+try:
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+except ModuleNotFoundError as _missing:
+    raise ModuleNotFoundError(f"pycriu needs Python's protobuf: install python3-protobuf, or pip install protobuf ({_missing})",
+                              name=_missing.name) from None
 
 Field = descriptor_pb2.FieldDescriptorProto
 
