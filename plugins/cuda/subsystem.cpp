@@ -48,7 +48,7 @@ public:
                      return true;
                  },
                  [this] { return driver_->isPresent(); }, [this] { return describe(); }},
-                {"cuda_gpu_map", "contents are restored on other GPUs (--cuda-device-map)",
+                {"cuda_gpu_map", "contents are restored on other GPUs (--gpu-map)",
                  [this] {
                      if (driver_->apiVersion() < kMovesSince)
                          fail("contents can be put on other GPUs since CUDA 13.0 (driver 580)");

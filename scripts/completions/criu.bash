@@ -52,6 +52,10 @@ _criu() {
         mapfile -t COMPREPLY < <(compgen -W "pack unpack" -- "$current")
         return
     fi
+    if [[ $current != -* && $previous =~ ^(explain|verify)$ ]]; then
+        mapfile -t COMPREPLY < <(compgen -d -- "$current")
+        return
+    fi
     if [[ $current != -* && -z $command ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$(printf '%s\n' "${commands[@]%% *}" | uniq)" -- "$current")
         return

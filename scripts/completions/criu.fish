@@ -18,6 +18,7 @@ complete -c criu -f
 complete -c criu -n "not __fish_seen_subcommand_from $commands" -a "$commands"
 complete -c criu -n "__fish_seen_subcommand_from cpuinfo; and not __fish_seen_subcommand_from dump check" -a "dump check"
 complete -c criu -n "__fish_seen_subcommand_from stream; and not __fish_seen_subcommand_from pack unpack" -a "pack unpack"
+complete -c criu -n "__fish_seen_subcommand_from explain verify" -a "(__fish_complete_directories)"
 for help in $helps
     set -l words (string split ' ' -- $help)
     set -l seen "__fish_seen_subcommand_from $words[1]"

@@ -80,6 +80,8 @@ _criu() {
         specs+=("1:command:(cpuinfo)" "2:action:(dump check)")
     elif [[ $command == stream* ]]; then
         specs+=("1:command:(stream)" "2:action:(pack unpack)")
+    elif [[ $command == (explain|verify) ]]; then
+        specs+=("1:command:($command)" "2:directory:_files -/")
     else
         specs+=("1:command:($command)")
     fi

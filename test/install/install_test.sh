@@ -29,7 +29,7 @@ says() { # says TEXT COMMAND...
 
 expect "make install" make install BUILD="$build" PREFIX="$prefix" DESTDIR="$stage" >"$stage/log" 2>&1 || cat "$stage/log"
 expect "make install names what is loaded when it is needed" grep -q "needs them: libarchive13 " "$stage/log"
-for file in sbin/criu sbin/criu-ns bin/crit bin/criu-coredump bin/criu-slurm bin/criu-together share/man/man1/crit.1 share/man/man1/criu-ns.1 \
+for file in sbin/criu sbin/criu-ns bin/crit bin/criu-coredump bin/criu-slurm bin/criu-together share/man/man1/crit.1 share/man/man1/criu-ns.1 share/man/man1/criu-slurm.1 share/man/man1/criu-together.1 \
     share/man/man1/criu-coredump.1 bin/compel include/compel/tracee.hpp include/compel/infect.h include/compel/asm/fpu.h include/compel/plugins/std/asm/syscall-types.h \
     include/criu/criu-plugin.h include/criu/criu.h include/criu/rpc.pb-c.h include/criu/rpc.proto include/criu/version.h \
     share/doc/criu/COPYING share/doc/criu/COPYING.LGPL share/man/man8/criu.8 share/bash-completion/completions/criu share/bash-completion/completions/crit \
