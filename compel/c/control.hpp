@@ -84,7 +84,6 @@ static_assert(sizeof(Message) == 12 && sizeof(InitArguments) == 144);
 int failErrno(int pid, const char* what);
 int fail(int pid, const char* what);
 
-constexpr unsigned long pageSize = 4096;
 constexpr unsigned long roundUp(unsigned long value, unsigned long step) {
     return (value + step - 1) / step * step;
 }

@@ -174,7 +174,7 @@ int mapAnonymously(parasite_ctl* ctl, int protection) {
 int mapShared(parasite_ctl* ctl, unsigned long size) {
     const unsigned long dataOffset = ctl->pblob.hdr.data_off;
     const int protection = dataOffset != 0 ? PROT_READ | PROT_EXEC : PROT_READ | PROT_WRITE | PROT_EXEC;
-    ctl->map_length = roundUp(size, pageSize);
+    ctl->map_length = roundUp(size, static_cast<unsigned long>(sysconf(_SC_PAGESIZE)));
     const int fd = (ctl->ictx.flags & INFECT_NO_MEMFD) != 0 ? -1 : remoteMemfd(ctl);
     int result;
     if (fd >= 0) {

@@ -24,6 +24,8 @@ SERIES = {
     "6.1": ("bookworm", "linux-image-{}"),
     "6.12": ("bookworm", "linux-image-6.12-{}"),
 }
+# Kernels with larger pages: those of arm64 only. What follows the "-" is how their releases end.
+LARGE_PAGES = {"6.12-16k": ("bookworm", "linux-image-6.12-{}-16k")}
 
 
 def sources(suite):
@@ -94,10 +96,14 @@ class Archive:
 
 def kernel_of(series, folder, processor=AMD64):
     """The newest kernel of a series, below `folder`. One that is there already is taken as it is."""
+    number, _, pages = series.partition("-")
+    ending = f"{processor.kernel}-{pages}" if pages else processor.kernel
     for release in sorted(os.listdir(os.path.join(folder, "kernel")) if os.path.isdir(os.path.join(folder, "kernel")) else []):
-        if release.startswith(series + ".") and release.endswith(processor.kernel) and os.path.exists(os.path.join(folder, "kernel", release, "complete")):
+        if release.startswith(number + ".") and release.endswith(ending) and os.path.exists(os.path.join(folder, "kernel", release, "complete")):
             return Kernel(os.path.join(folder, "kernel"), release, None)
-    suite, package = SERIES[series]
+    if pages and processor is AMD64:
+        raise Missing(f"there is no kernel {series} for {processor.debian}")
+    suite, package = {**SERIES, **LARGE_PAGES}[series]
     archive = Archive(os.path.join(folder, "apt"), suite, processor)
     return Kernel(os.path.join(folder, "kernel"), archive.newest_kernel(package.format(processor.debian)), archive.download)
 

@@ -247,7 +247,8 @@ int ptrace_flush_breakpoints(pid_t pid) {
 }
 
 unsigned long compel_task_size() {
-    return (1ul << 47) - pageSize;
+    constexpr unsigned long page = 4096;
+    return (1ul << 47) - page;
 }
 
 int __compel_arch_fetch_thread_area(int tid, thread_ctx* context) {

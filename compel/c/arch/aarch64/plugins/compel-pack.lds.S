@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /*
  * Linker script for a blob of the C interface: the code comes first, and the writable data begins at the start of a
- * page. The linker resolves all references except addresses in data, of which `compel hgen` makes a table.
+ * page, which has 64 KiB on some kernels. The linker resolves all references except addresses in data, of which
+ * `compel hgen` makes a table.
  */
 OUTPUT_FORMAT(elf64-littleaarch64)
 EXTERN(__export_parasite_head_start)
@@ -22,7 +23,7 @@ SECTIONS
         KEEP(*(.head.text))
         *(.text .text.*)
     } :code
-    .data : ALIGN(4096) {
+    .data : ALIGN(65536) {
         *(.data .data.*)
         *(.rodata .rodata.*)
         KEEP(*(.compel.init))
