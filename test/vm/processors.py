@@ -27,8 +27,9 @@ AMD64 = Processor(
     words=("-cpu", "max,-erms,-fsrm", "-M", "q35", "-device", f"isa-debug-exit,iobase={EXIT_PORT:#x},iosize=0x04"),
     console="ttyS0", options=f"clearcpuid={3 * 32 + 16} random.trust_cpu=on", has_exit_port=True)
 # The algorithm of pointer authentication may be any; QEMU computes the architecture's own slowly.
+# Without mte=on, the processor has no memory tags.
 ARM64 = Processor(
     debian="arm64", kernel="arm64", qemu="qemu-system-aarch64", package="qemu-system-arm",
-    words=("-cpu", "max,pauth-impdef=on", "-M", "virt", "-nic", "none"),
+    words=("-cpu", "max,pauth-impdef=on", "-M", "virt,mte=on", "-nic", "none"),
     console="ttyAMA0", options="random.trust_cpu=on", has_exit_port=False)
 ALL = {processor.debian: processor for processor in (AMD64, ARM64)}
