@@ -4,15 +4,19 @@
 #include <compel/remote_memory.hpp>
 #include <compel/remote_syscalls.hpp>
 
+#include <linux/futex.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <chrono>
+#include <cinttypes>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <exception>
 #include <iterator>
 #include <string>
@@ -63,6 +67,77 @@ constexpr std::int64_t calls[] = {
     SYS_sendfile,
     SYS_splice,
 };
+
+template <typename List>
+bool isIn(const List& list, std::int64_t number) noexcept {
+    return std::find(std::begin(list), std::end(list), number) != std::end(list);
+}
+
+/// Lets the thread repeat a call that a stop has ended, if its stops don't show the call. The tracer sees each signal
+/// before its handler runs. So between the seizure and the stop, only the request for the stop can have ended the call.
+void rewind(Tracee& tracee, const SleepingCall& call) {
+    Registers registers = tracee.registers();
+    if (!call.fails(registers))
+        return;
+    const auto status = readThreadStatus(tracee.tid());
+    if (!status || (status->pending & status->caught & ~status->blocked) != 0)
+        return;  // the handler of this signal must find the call ended
+    registers.setIp(call.ip - syscallInstructionBytes.size());
+    registers.setSyscallArgument(0, call.arguments[0]);
+    tracee.setRegisters(registers);
+    tracee.setRewoundCall(call);
+}
+
+/// Returns true for a call that the kernel continues by its restart block (ERESTART_RESTARTBLOCK) after a stop: a sleep
+/// or a wait for a limited time.
+bool hasRestartBlock(const SleepingCall& call) noexcept {
+    constexpr std::uint64_t flags = FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME;
+    const std::uint64_t second = call.arguments[1];
+    switch (call.number) {
+        case SYS_nanosleep:
+            return true;
+        case SYS_clock_nanosleep:
+            return (second & TIMER_ABSTIME) == 0;
+        case SYS_futex:
+            return call.arguments[3] != 0 &&
+                   ((second & ~flags) == FUTEX_WAIT || (second & ~flags) == FUTEX_WAIT_BITSET);
+        default:
+            return false;
+    }
+}
+
+/// Lets the kernel prepare the rest of a sleep: runs the thread to the entry of its next system call and into this
+/// call, where it stops again. Then the registers show restart_syscall(2). The kernel prepares this only while it
+/// leaves the first stop with unchanged registers. The thread executes no other instruction.
+void enterAgain(Tracee& tracee) {
+    const SignalMask mask = tracee.signalMask();
+    tracee.setSignalMask(allSignals);
+    tracee.syscallStep();
+    if (tracee.waitStop().kind == StopInfo::Kind::Syscall) {
+        tracee.interrupt();
+        tracee.cont();
+        (void)tracee.waitStop();
+    }
+    if (tracee.released())
+        throw TraceeGone(ESRCH, join("thread ", tracee.tid(), " in a sleep"));
+    tracee.requeueSignal();
+    tracee.setSignalMask(mask);
+}
+
+/// Prepares a thread whose stops don't show its system call for the end of the stop.
+void keepCall(Tracee& tracee, const SleepingCall& call) {
+    const Registers registers = tracee.registers();
+    if (!registers.isNative())
+        return;
+    if (isIn(calls, call.number))
+        return rewind(tracee, call);
+    if (!call.repeats(registers))
+        return;
+    if (hasRestartBlock(call) && tracee.stopped()->kind == StopInfo::Kind::Interrupted)
+        enterAgain(tracee);
+    if (hasRestartBlock(call) || call.number == SYS_restart_syscall)
+        tracee.setRewoundCall(call);
+}
 
 bool goesOnByRestart(const Tracee& tracee, const Registers& registers) {
     if (!registers.isNative() || !registers.continuesByBlock())
@@ -183,18 +258,30 @@ bool restartsCalls(Tracee& tracee, const SyscallInstruction& instruction, int si
 
 }  // namespace
 
+std::optional<SleepingCall> sleepingCall(pid_t tid) {
+    const std::optional<std::string> text = readWholeFile(join("/proc/", tid, "/syscall"));
+    SleepingCall call{};
+    if (!text || std::sscanf(text->c_str(),
+                             "%" SCNd64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
+                             " %" SCNx64 " %" SCNx64,
+                             &call.number, &call.arguments[0], &call.arguments[1], &call.arguments[2],
+                             &call.arguments[3], &call.arguments[4], &call.arguments[5], &call.sp, &call.ip) != 9)
+        return std::nullopt;
+    return call;
+}
+
 bool endedByInterruption(const Registers& registers) noexcept {
     if (!registers.inSyscall() || registers.syscallResult() != -EINTR)
         return false;
-    const auto isIn = [&](const auto& list) {
-        return std::find(std::begin(list), std::end(list), registers.syscallNumber()) != std::end(list);
-    };
+    const std::int64_t number = registers.syscallNumber();
     if (!registers.isNative())
-        return isIn(Registers::interruptedCompatCalls);
-    return isIn(calls) || isIn(oldWaitingSyscalls);
+        return isIn(Registers::interruptedCompatCalls, number);
+    return isIn(calls, number) || isIn(oldWaitingSyscalls, number);
 }
 
-void restartInterruptedCall(Tracee& tracee) {
+void restartInterruptedCall(Tracee& tracee, const std::optional<SleepingCall>& before) {
+    if (before)
+        return keepCall(tracee, *before);
     Registers registers = tracee.registers();
     if (!endedByInterruption(registers))
         return;

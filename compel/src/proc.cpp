@@ -115,6 +115,7 @@ std::optional<ThreadStatus> readThreadStatus(pid_t tid) {
                         .pending = signals("SigPnd") | signals("ShdPnd"),
                         .pendingForThread = signals("SigPnd"),
                         .pendingForProcess = signals("ShdPnd"),
+                        .blocked = signals("SigBlk"),
                         .ignored = signals("SigIgn"),
                         .caught = signals("SigCgt")};
 }

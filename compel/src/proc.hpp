@@ -26,11 +26,12 @@ struct ThreadStatus {
     std::uint64_t data = 0;
     std::uint64_t locked = 0;
     /// Signals that are pending for the thread or its process; bit n-1 is signal n. The members below are the sets of
-    /// signals that are pending for the thread, that are pending for the process, that the process ignores, and that it
-    /// handles.
+    /// signals that are pending for the thread, that are pending for the process, that the thread blocks at the moment,
+    /// that the process ignores, and that it handles.
     std::uint64_t pending = 0;
     std::uint64_t pendingForThread = 0;
     std::uint64_t pendingForProcess = 0;
+    std::uint64_t blocked = 0;
     std::uint64_t ignored = 0;
     std::uint64_t caught = 0;
 };

@@ -158,10 +158,16 @@ void FrozenProcess::release() noexcept {
         threads_.pop_back();
 }
 
+void FrozenProcess::seizeThread(pid_t tid, const FreezeOptions& options) {
+    FrozenThread& thread = threads_.emplace_back(FrozenThread{.tracee = Tracee::seize(tid, options.seize)});
+    if constexpr (!Registers::showsEndedCall)
+        thread.sleeping = sleepingCall(tid);
+    thread.tracee.interrupt();
+}
+
 void FrozenProcess::seizeLeader(const FreezeOptions& options) {
     try {
-        threads_.push_back(FrozenThread{.tracee = Tracee::seize(pid_, options.seize)});
-        threads_.back().tracee.interrupt();
+        seizeThread(pid_, options);
     } catch (const TraceeGone&) {
         (void)seizeNewThreads(options);
         if (threads_.empty())
@@ -187,8 +193,7 @@ std::vector<pid_t> FrozenProcess::seizeNewThreads(const FreezeOptions& options) 
             continue;
         }
         try {
-            threads_.push_back(FrozenThread{.tracee = Tracee::seize(tid, options.seize)});
-            threads_.back().tracee.interrupt();
+            seizeThread(tid, options);
         } catch (const TraceeGone&) {
             dead.push_back(tid);
         }
@@ -251,7 +256,7 @@ void FrozenProcess::waitForStops(Deadline deadline) {
         try {
             if (!thread.tracee.released()) {
                 thread.tracee.requeueSignal();
-                restartInterruptedCall(thread.tracee);
+                restartInterruptedCall(thread.tracee, std::exchange(thread.sleeping, std::nullopt));
             }
         } catch (const TraceeGone&) {
             continue;

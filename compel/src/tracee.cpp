@@ -60,6 +60,14 @@ std::string nameOf(pid_t pid) {
     return std::getline(file, name) ? join(" (", name, ")") : std::string();
 }
 
+/// Returns true if the arguments of the thread's system call, beginning with argument `first`, have these values.
+bool hasArguments(const Registers& registers, const SyscallArguments& arguments, std::size_t first) noexcept {
+    for (std::size_t index = first; index < arguments.size(); ++index)
+        if (registers.syscallArgument(index) != arguments[index])
+            return false;
+    return true;
+}
+
 }  // namespace
 
 Tracee Tracee::seize(pid_t tid, SeizeOptions options) {
@@ -89,6 +97,7 @@ Tracee::Tracee(Tracee&& other) noexcept
       options_(other.options_),
       state_(other.state_),
       callEnds_(other.callEnds_),
+      rewound_(other.rewound_),
       allowedCode_(other.allowedCode_),
       stop_(std::exchange(other.stop_, std::nullopt)) {}
 
@@ -99,6 +108,7 @@ Tracee& Tracee::operator=(Tracee&& other) noexcept {
         options_ = other.options_;
         state_ = other.state_;
         callEnds_ = other.callEnds_;
+        rewound_ = other.rewound_;
         allowedCode_ = other.allowedCode_;
         stop_ = std::exchange(other.stop_, std::nullopt);
     }
@@ -373,7 +383,30 @@ void Tracee::syscallStep(int signal) {
     resume(PTRACE_SYSCALL, signal);
 }
 
+bool SleepingCall::fails(const Registers& registers) const noexcept {
+    return !registers.inSyscall() && registers.syscallResult() == -EINTR && registers.ip() == ip &&
+           registers.sp() == sp && hasArguments(registers, arguments, 1);
+}
+
+bool SleepingCall::repeats(const Registers& registers) const noexcept {
+    return !registers.inSyscall() && registers.ip() == ip - syscallInstructionBytes.size() && registers.sp() == sp &&
+           hasArguments(registers, arguments, 0);
+}
+
+/// Lets a call fail to which the thread was rewound, if the thread is about to handle a signal.
+void Tracee::endRewoundCall() {
+    Registers changed = registers();
+    const auto status = readThreadStatus(tid_);
+    if (!status || (status->pending & status->caught & ~status->blocked) == 0 || !rewound_->repeats(changed))
+        return;
+    changed.setIp(rewound_->ip);
+    changed.setSyscallResult(-EINTR);
+    setRegisters(changed);
+}
+
 void Tracee::detach(std::optional<int> signal) {
+    if (rewound_)
+        endRewoundCall();
     const int pending = stop_ && stop_->kind == StopInfo::Kind::Signal ? stop_->signal : 0;
     request("PTRACE_DETACH", PTRACE_DETACH, 0, static_cast<std::uint64_t>(signal.value_or(pending)));
     state_ = State::Released;

@@ -5,10 +5,16 @@
 #include <compel/remote_syscalls.hpp>
 #include <compel/tracee.hpp>
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <optional>
 
 namespace compel {
+
+/// Returns the system call in which a thread sleeps, by /proc/PID/syscall. Returns nothing if the thread doesn't sleep
+/// in a call, or if criu can't read the file.
+[[nodiscard]] std::optional<SleepingCall> sleepingCall(pid_t tid);
 
 /// Returns true if a stop of the thread has ended its system call with EINTR, and the thread can safely repeat the
 /// call. The kernel ends some calls in this way, although no signal handler runs (signal(7), "Interruption of system
@@ -18,7 +24,11 @@ namespace compel {
 /// Makes the kernel repeat a call for which endedByInterruption() returns true. The kernel repeats it when the thread
 /// is resumed; if the thread first handles a signal, the call returns EINTR. Does nothing for other calls. Call it at a
 /// stop of kind Interrupted or GroupStop, before any other operation on the thread.
-void restartInterruptedCall(Tracee& tracee);
+///
+/// `before`: system call in which the thread slept between its seizure and the request for the stop. Only processors
+/// whose stops don't show the call need it (Registers::showsEndedCall). For these, the function rewinds the thread to
+/// the system call instruction, and calls Tracee::setRewoundCall().
+void restartInterruptedCall(Tracee& tracee, const std::optional<SleepingCall>& before);
 
 /// For a thread of a stopped process: finds out whether its interrupted system call must fail with EINTR when the
 /// process continues, and calls setCallEndsWithTracer(). The call fails if the thread first handles a signal without

@@ -30,6 +30,9 @@ struct FrozenThread {
     /// the thread is in this group-stop again.
     int stopSignal = 0;
 
+    /// System call in which the thread slept before its stop. Nothing if the stop itself shows the call.
+    std::optional<SleepingCall> sleeping{};
+
     [[nodiscard]] bool groupStopped() const noexcept { return stopSignal != 0; }
 };
 
@@ -125,6 +128,7 @@ private:
     enum class Found { All, Perhaps };
     using Deadline = std::chrono::steady_clock::time_point;
 
+    void seizeThread(pid_t tid, const FreezeOptions& options);
     void seizeLeader(const FreezeOptions& options);
     void forgetEnded();
     static FrozenProcess seizeFirst(pid_t pid, const FreezeOptions& options);

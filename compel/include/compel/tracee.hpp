@@ -85,6 +85,19 @@ struct UserDispatch {
 
 enum class SignalQueue { Thread, Process };
 
+/// System call in which a thread sleeps.
+struct SleepingCall {
+    std::int64_t number;
+    SyscallArguments arguments;
+    std::uint64_t sp;
+    std::uint64_t ip;  ///< address after the system call instruction
+
+    /// Returns true if the thread returns from this call with EINTR.
+    [[nodiscard]] bool fails(const Registers& registers) const noexcept;
+    /// Returns true if the thread is about to make this call again from its start.
+    [[nodiscard]] bool repeats(const Registers& registers) const noexcept;
+};
+
 /// Thread that is seized by PTRACE_SEIZE. All functions must be called by the seizing thread, because only this thread
 /// may make ptrace calls, or inside workBesideTracer(). The thread must be stopped, except for seize(), interrupt() and
 /// waits. All functions throw Error after a failure, or TraceeGone if the thread has ended.
@@ -172,6 +185,11 @@ public:
     [[nodiscard]] bool callEndsWithTracer() const noexcept { return callEnds_; }
     void setCallEndsWithTracer(bool ends) noexcept { callEnds_ = ends; }
 
+    /// Remembers the call to which a tracer has rewound the thread (restartInterruptedCall()). If a signal with a
+    /// handler is pending when the thread is detached, the call fails with EINTR, as it does without a tracer. A signal
+    /// that comes later makes the call start again after the handler. Makes no ptrace call.
+    void setRewoundCall(const SleepingCall& call) { rewound_ = call; }
+
     /// Returns vector registers and other extended state in the processor's layout (x86: XSAVE, standard form). The
     /// size is that of the kernel. `lost`: an earlier result of stateLostInCalls(), which is returned in place of the
     /// present values.
@@ -237,6 +255,7 @@ private:
     void resume(long request, int signal);
     StopInfo noteStatus(int status);
     std::optional<StopInfo> pollStop(int flags);
+    void endRewoundCall();
     void releaseQuietly() noexcept;
     void reap(std::chrono::nanoseconds limit) noexcept;
     long request(const char* name, long number, std::uint64_t address, std::uint64_t data) const;
@@ -246,6 +265,7 @@ private:
     SeizeOptions options_;
     State state_ = State::Running;
     bool callEnds_ = false;  ///< see callEndsWithTracer()
+    std::optional<SleepingCall> rewound_;
     AllowedCode allowedCode_;
     std::optional<StopInfo> stop_;
 };

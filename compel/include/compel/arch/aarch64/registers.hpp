@@ -35,8 +35,11 @@ struct GeneralRegisters {
 ///
 /// The kernel rewinds an interrupted system call before it stops the thread in its signal handling (do_signal() of
 /// arch/arm64/kernel/signal.c). In such a stop, pc is the address of the system call instruction, x0 is the first
-/// argument again, and `syscall` is -1. Only a Syscall stop shows a system call and its result. In a Syscall stop, the
-/// kernel uses x7 to tell entry from exit, and discards changes of x7 (report_syscall() of ptrace.c).
+/// argument again, and `syscall` is -1. After a call that ends with EINTR, x0 is -EINTR, and pc is the address after
+/// the instruction. Then only /proc/PID/syscall, read before the stop, shows the first argument.
+///
+/// Only a Syscall stop shows a system call and its result. In a Syscall stop, the kernel uses x7 to tell entry from
+/// exit, and discards changes of x7 (report_syscall() of ptrace.c).
 struct Registers {
     GeneralRegisters raw{.x = {}, .sp = 0, .pc = 0, .pstate = 0, .syscall = -1};
 
@@ -55,6 +58,9 @@ struct Registers {
         if (inSyscall())
             raw.syscall = value;
     }
+    /// True if a stop shows the system call that the stop has ended, and the kernel can still repeat the call. Here the
+    /// kernel forgets the call before the stop, and x0 has the result in place of the first argument (do_signal()).
+    static constexpr bool showsEndedCall = false;
     [[nodiscard]] bool inSyscall() const noexcept { return raw.syscall >= 0; }
 
     /// Returns an argument of the system call in which the thread is, or which it is about to enter. `index`: 0 to 5.

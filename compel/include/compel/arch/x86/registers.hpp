@@ -36,6 +36,8 @@ struct Registers {
     /// number if an interrupt or a fault has stopped the thread.
     [[nodiscard]] std::int64_t syscallNumber() const noexcept { return static_cast<std::int64_t>(raw.orig_rax); }
     void setSyscallNumber(std::int64_t value) noexcept { raw.orig_rax = static_cast<std::uint64_t>(value); }
+    /// True if a stop shows the system call that the stop has ended, and the kernel can still repeat the call.
+    static constexpr bool showsEndedCall = true;
     [[nodiscard]] bool inSyscall() const noexcept { return syscallNumber() >= 0; }
 
     /// Returns an argument of the system call in which the thread is, or which it is about to enter. `index`: 0 to 5.
