@@ -5,7 +5,7 @@ ZDTM("mappings at the lowest and the highest address that a program may use") {
     const std::size_t page = zdtm::page_size();
     const auto lowest = std::stoul(zdtm::read_file("/proc/sys/vm/mmap_min_addr"));
     // The kernel doesn't map the last page below 2^47.
-    const std::uintptr_t places[] = {lowest < page ? page : lowest, 0x7ffffffff000 - 2 * page, 0x100000000};
+    const std::uintptr_t places[] = {lowest < page ? page : lowest, 0x800000000000 - 3 * page, 0x100000000};
     for (const std::uintptr_t place : places) {
         zdtm::fill(zdtm::map(page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0,
                              reinterpret_cast<void*>(place)),

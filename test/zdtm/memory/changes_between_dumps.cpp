@@ -3,7 +3,6 @@
 // zdtm: modes once, five, leave-running, pre-dump, page-server, background
 #include <sys/mman.h>
 
-#include <array>
 #include <cstring>
 #include <random>
 #include <vector>
@@ -11,6 +10,8 @@
 #include "zdtm.hpp"
 
 namespace {
+
+const std::size_t page_size = zdtm::page_size();
 
 // A mapping and the seed of each of its pages. Seed 0 stands for zeroes.
 struct Area {
@@ -51,13 +52,13 @@ public:
     }
 
 private:
-    using Words = std::array<std::uint32_t, 1024>;
+    using Words = std::vector<std::uint32_t>;
 
     std::size_t pick(std::size_t below) { return std::uniform_int_distribution<std::size_t>(0, below - 1)(random_); }
     std::size_t any() { return pick(areas_.size()); }
 
     static Words content(std::uint32_t seed) {
-        Words words{};
+        Words words(page_size / sizeof(std::uint32_t));
         if (seed != 0)
             for (std::size_t i = 0; i < words.size(); ++i)
                 words[i] = seed * 2654435761U + static_cast<std::uint32_t>(i);
@@ -66,7 +67,7 @@ private:
 
     static void check(const Area& area, std::size_t page) {
         const Words wanted = content(area.seeds[page]);
-        CHECK(std::memcmp(&area.bytes[page * sizeof(Words)], wanted.data(), sizeof(Words)) == 0,
+        CHECK(std::memcmp(&area.bytes[page * page_size], wanted.data(), page_size) == 0,
               "page %zu of the %zu at %p lacks the content of number %u", page, area.seeds.size(),
               static_cast<void*>(area.bytes.data()), area.seeds[page]);
     }
@@ -74,14 +75,14 @@ private:
     void write_page(Area& area, std::size_t page) {
         const std::uint32_t seed = ++last_;
         const Words words = content(seed);
-        std::memcpy(&area.bytes[page * sizeof(Words)], words.data(), sizeof(Words));
+        std::memcpy(&area.bytes[page * page_size], words.data(), page_size);
         area.seeds[page] = seed;
     }
 
     void add() {
         constexpr std::size_t kSizes[] = {1, 16, 100, 600, 1500};
         const std::size_t pages = kSizes[pick(std::size(kSizes))];
-        Area area{zdtm::map(pages * sizeof(Words)), std::vector<std::uint32_t>(pages)};
+        Area area{zdtm::map(pages * page_size), std::vector<std::uint32_t>(pages)};
         for (std::size_t page = 0; page < pages; ++page)
             if (pick(4) != 0)
                 write_page(area, page);
@@ -109,7 +110,7 @@ private:
     void give_up(std::size_t at) {
         Area& area = areas_[at];
         const Piece part = piece(area);
-        SYS(madvise(&area.bytes[part.first * sizeof(Words)], part.count * sizeof(Words), MADV_DONTNEED));
+        SYS(madvise(&area.bytes[part.first * page_size], part.count * page_size, MADV_DONTNEED));
         forget(area, part);
     }
 
@@ -135,10 +136,10 @@ private:
     void protect(std::size_t at) {
         Area& area = areas_[at];
         const Piece part = piece(area);
-        std::byte* const begin = &area.bytes[part.first * sizeof(Words)];
-        SYS(mprotect(begin, part.count * sizeof(Words), PROT_READ));
+        std::byte* const begin = &area.bytes[part.first * page_size];
+        SYS(mprotect(begin, part.count * page_size, PROT_READ));
         check(area, part.first);
-        SYS(mprotect(begin, part.count * sizeof(Words), PROT_READ | PROT_WRITE));
+        SYS(mprotect(begin, part.count * page_size, PROT_READ | PROT_WRITE));
     }
 
     void write(std::size_t at) { write_page(areas_[at], pick(areas_[at].seeds.size())); }

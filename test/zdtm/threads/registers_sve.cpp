@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: processor aarch64
+// zdtm: fails-with-4.2 it keeps the part of SVE registers that FP/SIMD registers have
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 
