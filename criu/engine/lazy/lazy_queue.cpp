@@ -12,6 +12,10 @@ namespace {
 /// is larger than the job before by this size.
 constexpr std::uint64_t kStep = std::uint64_t{64} << 10;
 
+/// Number of faults before startOthers() from which waiting pages are supplied, too. So many faults come from a driver
+/// that reads much memory of a process before the process runs.
+constexpr unsigned kManyFaults = 16;
+
 }  // namespace
 
 void LazyQueue::add(Memory memory) {
@@ -23,6 +27,10 @@ void LazyQueue::add(Memory memory) {
 void LazyQueue::want(Memory memory, std::uint64_t address) {
     const std::lock_guard lock(mutex_);
     window_ = 0;
+    if (++faults_ == kManyFaults) {
+        othersToo_ = true;
+        changed_.notify_all();
+    }
     if (const auto known = std::find(others_.begin(), others_.end(), memory);
         known != others_.end() && known != others_.begin()) {
         others_.erase(known);
@@ -41,6 +49,8 @@ void LazyQueue::startOthers() {
 void LazyQueue::close() noexcept {
     const std::lock_guard lock(mutex_);
     closed_ = true;
+    wanted_.clear();
+    others_.clear();
     changed_.notify_all();
 }
 

@@ -30,9 +30,9 @@ public:
     void add(Memory memory);
     /// Adds a page on which a thread has faulted.
     void want(Memory memory, std::uint64_t address);
-    /// Allows jobs for waiting pages (on which no thread has faulted).
+    /// Allows jobs for waiting pages (on which no thread has faulted). Many faults have the same effect.
     void startOthers();
-    /// Ends the queue: next() then returns no jobs.
+    /// Ends the queue, and releases the memory of all processes. next() then returns no jobs.
     void close() noexcept;
 
     /// Waits for a job and returns it. Returns nothing when the queue is closed.
@@ -51,7 +51,8 @@ private:
     std::deque<Wanted> wanted_;
     std::deque<Memory> others_;  ///< memory of all processes; the memory with the most recent fault comes first
     std::uint64_t window_ = 0;   ///< size in bytes of the previous job for waiting pages
-    bool othersToo_ = false;     ///< true after startOthers()
+    bool othersToo_ = false;     ///< true after startOthers() or many faults
+    unsigned faults_ = 0;        ///< number of pages on which threads have faulted
     bool closed_ = false;
 };
 
