@@ -69,8 +69,8 @@ UniqueFd openGroup(int root, const std::string& path) {
 }
 
 int removeGroup(int root, const std::string& path, const Inode& inode) {
-    constexpr int kTries = 20;
-    constexpr useconds_t kPause = 1000;
+    constexpr int kTries = 200;
+    constexpr useconds_t kPause = 5000;
     for (int tries = 1;; ++tries) {
         const int code = removeIfSame(root, relative(path).c_str(), inode);
         if (code != EBUSY || tries == kTries)

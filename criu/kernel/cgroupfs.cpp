@@ -6,6 +6,8 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "criu/base/error.hpp"
 #include "criu/kernel/namespace_visit.hpp"
 #include "criu/kernel/proc/scan.hpp"
@@ -61,6 +63,24 @@ UniqueFd openHierarchy(const std::string& controllers) {
                 throw;
         }
         ::usleep(kPause);
+    }
+}
+
+void enterCgroupsOf(const ProcPid& process) {
+    ProcBuffer buffer;
+    const std::vector<CgroupLine> own = readCgroups(ProcDir().self(), buffer);
+    for (const CgroupLine& line : readCgroups(process, buffer)) {
+        if (std::any_of(own.begin(), own.end(), [&line](const CgroupLine& other) {
+                return other.hierarchy == line.hierarchy && other.path == line.path;
+            }))
+            continue;
+        if (line.path.starts_with("/.."))
+            fail("the cgroup {} of {} is outside of this cgroup namespace", line.path, process.path());
+        const UniqueFd root = openHierarchy(fmt::format("{}", fmt::join(line.controllers, ",")));
+        const std::string path = fmt::format("./{}/cgroup.procs", line.path);
+        const UniqueFd members(
+            sys(::openat(root.get(), path.c_str(), O_WRONLY | O_CLOEXEC), "open {} of {}", path, process.path()));
+        sys(::write(members.get(), "0", 1), "enter the cgroup {} of {}", line.path, process.path());
     }
 }
 

@@ -19,4 +19,8 @@ UniqueFd openHierarchy(const std::string& controllers);
 /// namespace.
 std::vector<CgroupLine> readCgroupsInside(const ProcPid& process);
 
+/// Moves the calling process into the cgroups of another process, in each hierarchy where they differ. Throws Error if
+/// the kernel refuses a move; moves in earlier hierarchies remain.
+void enterCgroupsOf(const ProcPid& process);
+
 }  // namespace criu::kernel

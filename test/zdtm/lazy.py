@@ -12,6 +12,7 @@ import threading
 
 from harness import processes
 from subject import Failed
+import killing
 import modes
 
 
@@ -24,11 +25,17 @@ def allow_few_files():
 class Daemon:
     """criu lazy-pages for one restore."""
 
-    def __init__(self, subject, name, options=()):
+    def __init__(self, subject, name, options=(), group=None):
         self.subject = subject
         self.images = subject.images(name)
         self.log = os.path.join(self.images, "lazy-pages.log")
-        self.pid = subject.ours.start("lazy-pages", self.images, "lazy-pages.log", options, allow_few_files)
+
+        def before_exec():
+            allow_few_files()
+            if group:
+                group.enter()
+
+        self.pid = subject.ours.start("lazy-pages", self.images, "lazy-pages.log", options, before_exec)
         name = os.path.join(self.images, "lazy-pages.socket")
         subject.init.until(lambda: os.path.exists(name) or self.pid in subject.init.ended, processes.PATIENCE,
                            "the socket of lazy-pages")
@@ -255,13 +262,13 @@ def stored_lazy_pages(subject, _task):
 
 class HalfCopy:
     """A post-copy that stops after some of the pages. `early`: the constructor returns when the target has connected.
-    """
+    `group`: the KilledGroup of the daemon."""
 
-    def __init__(self, subject, name, early=False):
+    def __init__(self, subject, name, early=False, group=None):
         self.subject = subject
         self.source = PostCopy(subject, name)
         self.way = NarrowWay(self.source.port)
-        self.daemon = Daemon(subject, f"target{name}", self.way.options)
+        self.daemon = Daemon(subject, f"target{name}", self.way.options, group)
         self.pid_file = os.path.join(self.daemon.images, "root.pid")
         self.restore = subject.ours.start("restore", self.daemon.images, "restore.log",
                                           ["-d", *subject.restore_options, "--lazy-pages", "--pidfile", self.pid_file])
@@ -304,14 +311,20 @@ def supply_cut(subject, _task):
 
 
 def supplier_killed(subject, _task):
-    """Kills a process of the daemon. Without a supplier, processes that lack pages must end with a log line, and must
-    never run with zeroes. Without the daemon's first process the copy must complete."""
+    """Kills a process of the daemon, or its whole cgroup. Without a supplier, processes that lack pages must end with a
+    log line, and must never run with zeroes. Without the daemon's first process the copy must complete."""
     for who, number in (("supplier", signal.SIGKILL), ("asked", signal.SIGTERM)):
         copy = HalfCopy(subject, f"-{who}")
         if os.getpgid(copy.worker) == os.getpgid(copy.daemon.pid):
             raise Failed("who kills the daemon by its process group kills all that know of missing pages")
         os.kill(copy.worker if who == "supplier" else copy.daemon.pid, number)
         copy.require_taken_back(who)
+    group = killing.KilledGroup(subject)
+    if group.path:
+        copy = HalfCopy(subject, "-group", group=group)
+        group.kill()
+        copy.require_taken_back("group")
+        group.remove()
     copy = HalfCopy(subject, "-watcher")
     os.kill(copy.daemon.pid, signal.SIGKILL)
     copy.require_done()

@@ -25,7 +25,9 @@
 #include "criu/engine/pageserver/server_start.hpp"
 #include "criu/engine/progress.hpp"
 #include "criu/engine/restore/restore_images.hpp"
+#include "criu/kernel/cgroupfs.hpp"
 #include "criu/kernel/proc/limits.hpp"
+#include "criu/kernel/proc/procdir.hpp"
 #include "criu/memory/lazy/lazy_areas.hpp"
 #include "criu/memory/lazy/lazy_memory.hpp"
 #include "criu/memory/pages/page_files.hpp"
@@ -55,12 +57,30 @@ struct Completion {
     bool forget = false;      ///< true if all descendants of the process also have their pages
 };
 
+struct Pipe {
+    Pipe() {
+        int ends[2];
+        sys(::pipe2(ends, O_CLOEXEC), "make a pipe");
+        reading.reset(ends[0]);
+        writing.reset(ends[1]);
+    }
+    UniqueFd reading;
+    UniqueFd writing;
+};
+
+/// Pipe ends of the worker. `reports`: to the watchdog process. `entered`: reads EOF when the watchdog process is in
+/// the cgroups of the tree, or has ended.
+struct WorkerPipes {
+    UniqueFd reports;
+    UniqueFd entered;
+};
+
 /// The worker process of the daemon, which supplies pages. If it fails, it logs the error and kills the restored
 /// processes.
 class Worker {
 public:
-    Worker(Run& run, ImageDir& images, LazyLink link, LazyProcesses& processes, const UniqueFd& watcher)
-        : run_(run), images_(images), link_(std::move(link)), processes_(processes), watcher_(watcher) {}
+    Worker(Run& run, ImageDir& images, LazyLink link, LazyProcesses& processes, const WorkerPipes& pipes)
+        : run_(run), images_(images), link_(std::move(link)), processes_(processes), pipes_(pipes) {}
 
     void run() {
         const memory::FilePageSources sources(images_, run_.options.checksum.value_or(true));
@@ -77,6 +97,7 @@ public:
                 complete_.push_back(process.inside);
         if (!remote)
             forgetComplete();
+        awaitWatchdog();
         link_.send({LazyMessage::Kind::Ready});
         supply.run(link_);
         forgetComplete();
@@ -122,31 +143,51 @@ private:
         report({inside.value, true});
     }
 
+    /// Waits until the watchdog process is in its cgroups, or has ended. No process of the tree runs before.
+    void awaitWatchdog() const {
+        char none = 0;
+        if (::read(pipes_.entered.get(), &none, sizeof(none)) < 0)
+            failErrno("wait for the watchdog process");
+    }
+
     /// Sends a Completion to the watchdog process. Ignores errors, which mean that the watchdog process has ended.
-    void report(const Completion& done) const noexcept { (void)!::write(watcher_.get(), &done, sizeof(done)); }
+    void report(const Completion& done) const noexcept { (void)!::write(pipes_.reports.get(), &done, sizeof(done)); }
 
     Run& run_;
     ImageDir& images_;
     LazyLink link_;
     LazyProcesses& processes_;
-    const UniqueFd& watcher_;
+    const WorkerPipes& pipes_;
     /// Processes that have all their pages while other processes still lack pages. If the daemon fails, it kills these
     /// processes, too, because the dump then resumes the dumped tree.
     std::vector<TreePid> complete_;
 };
 
-[[noreturn]] void work(Run& run, ImageDir& images, LazyLink link, LazyProcesses processes, const UniqueFd& watcher) {
+[[noreturn]] void work(Run& run, ImageDir& images, LazyLink link, LazyProcesses processes, WorkerPipes pipes) {
     becomeProcessGroupLeader();
     setProcessTitle("lazy pages: supply");
     ::signal(SIGPIPE, SIG_IGN);
     try {
-        Worker(run, images, std::move(link), processes, watcher).run();
+        Worker(run, images, std::move(link), processes, pipes).run();
         ::_exit(0);
     } catch (const std::exception& error) {
         run.log.failure(error);
         processes.end(run.log);
     }
     ::_exit(1);
+}
+
+/// Moves the watchdog process into the cgroups of the restored root. If all processes in criu's own cgroups are killed
+/// at once (cgroup.kill, memory.oom.group, systemctl kill), the watchdog process then kills the tree.
+void enterTreesCgroups(Run& run, LazyProcesses& processes) {
+    const kernel::PidFd& root = processes.all().front().process;
+    try {
+        const kernel::ProcPid dir = kernel::ProcDir().open(root.pid());
+        if (!root.waitExit())
+            kernel::enterCgroupsOf(dir);
+    } catch (const Error& error) {
+        run.log.info("If both processes of the daemon are killed at once, the tree reads zeroes: {}", error.what());
+    }
 }
 
 /// Receives a Completion in the watchdog process. Returns false if the worker has closed the connection.
@@ -216,18 +257,20 @@ int serve(Run& run, ImageDir& images, LazyListener listener) {
         finishWithoutPages(run, link);
         return 0;
     }
-    int ends[2];
-    sys(::pipe2(ends, O_CLOEXEC), "make a pipe");
-    UniqueFd reading(ends[0]);
-    UniqueFd writing(ends[1]);
-    const pid_t worker = sys(::fork(), "create the process that supplies pages");
-    if (worker == 0) {
-        reading.reset();
-        work(run, images, std::move(link), std::move(processes), writing);
+    Pipe reports;
+    Pipe entered;
+    const pid_t child = sys(::fork(), "create the process that supplies pages");
+    if (child == 0) {
+        entered.writing.reset();
+        reports.reading.reset();
+        work(run, images, std::move(link), std::move(processes),
+             {std::move(reports.writing), std::move(entered.reading)});
     }
-    writing.reset();
+    reports.writing.reset();
     { const LazyLink closed = std::move(link); }
-    return watch(run, worker, std::move(reading), processes);
+    enterTreesCgroups(run, processes);
+    entered.writing.reset();
+    return watch(run, child, std::move(reports.reading), processes);
 }
 
 }  // namespace
