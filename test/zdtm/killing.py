@@ -205,6 +205,8 @@ def processes_of(binary):
 class KilledRestores:
     """Restores of a tree that are killed at system calls, and the judgement of the rest."""
 
+    codes = (0, -signal.SIGKILL)  # exit codes of a killed criu
+
     def __init__(self, subject, task):
         self.subject = subject
         self.random = random.Random(task["seed"])
@@ -267,7 +269,7 @@ class KilledRestores:
         point = self.point()
         _, _, code = self.trace(f"killed-{self.turns}", point)
         when = f"after SIGKILL of criu at {point} of restore-killed-{self.turns} of {self.images}"
-        if code not in (0, -signal.SIGKILL):
+        if code not in self.codes:
             raise Failed(f"{when}: criu ended with {code}")
         gone = self.is_gone()
         # Runs after the last process of the restore has ended: these processes also hold the lock of the journal.
@@ -334,7 +336,11 @@ def connections():
 
 def restore_killed(subject, task):
     """Kills restores at system calls. The tree must run as dumped, or nothing of it may be left, and a restore works."""
-    killed = KilledRestores(subject, task)
+    judge(subject, task, KilledRestores(subject, task))
+
+
+def judge(subject, task, killed):
+    """Makes the kills of a KilledRestores, and then restores the tree."""
     for _ in range(task["turns"]):
         killed.turn()
     subject.require_success(subject.try_restore(subject.ours, killed.images))

@@ -169,7 +169,9 @@ struct FrozenPhase::Impl {
 FrozenPhase::FrozenPhase(Run& run, Guardian& guardian, Purpose purpose, std::optional<WpTrackerLink> link)
     : run_(run), guardian_(guardian), purpose_(purpose), impl_(std::make_unique<Impl>(run, purpose, std::move(link))) {
     FrozenTree::requireAccess(*options().tree);
-    removeOldImages(images());
+    // The link to parent images leads to those of this dump now.
+    if (options().previousImages)
+        removeOldImages(images());
     if (purpose == Purpose::Dump)
         guardian_.require(Stage::PreDump);
     readParentsAhead();
@@ -183,6 +185,7 @@ FrozenPhase::FrozenPhase(Run& run, Guardian& guardian, Purpose purpose, std::opt
         requireClientsProcess(client(), pid);
         devices().pause(pid);
     });
+    removeOldImages(images());
     if (purpose == Purpose::Dump)
         takeExternals(guardian_.nameExternals());
 }

@@ -54,7 +54,7 @@ namespace criu::engine {
 std::vector<HostPid> runningTree(HostPid root);
 
 /// First phase of a dump: the tree is frozen, and devices of its processes are paused. The constructor removes the
-/// inventory of an earlier dump, so that no restore takes incomplete images for complete ones.
+/// images of an earlier dump, so that no restore takes incomplete images for complete ones.
 ///
 /// Each later phase gets a reference to the phase before it. After a failure, the destructors of the phases revert all
 /// changes in reverse order, and the tasks continue.
