@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: modes once, five
 // zdtm: dump-options --link-remap
+// zdtm: not-in lazy-killed
 // zdtm: strangers yes
 #include <fcntl.h>
 #include <linux/sched.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: dump-options --link-remap
-// zdtm: not-in leave-running, all-killed, dump-killed
+// zdtm: not-in leave-running, all-killed, dump-killed, lazy-killed
 #include <fcntl.h>
 #include <sys/stat.h>
 

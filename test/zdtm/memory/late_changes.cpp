@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// zdtm: also map-pages-again, map-pages-many, supplier-killed, content-cut, tls-page-server, remote-lazy-pages, encrypted-lazy, encrypted-remote-lazy, encrypted-stored-lazy, supply-cut, stored-lazy-pages
+// zdtm: also map-pages-again, map-pages-many, supplier-killed, lazy-killed, content-cut, tls-page-server, remote-lazy-pages, encrypted-lazy, encrypted-remote-lazy, encrypted-stored-lazy, supply-cut, stored-lazy-pages
 // zdtm: own-pids yes
 // zdtm: timeout 120
 #include <fcntl.h>
