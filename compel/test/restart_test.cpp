@@ -136,7 +136,7 @@ void requireRestOfTime(bool (*sleeps)()) {
         child.hear();
         const std::optional<int> before = disturb(child);
         if (!before) {
-            sleepLength *= 2;
+            sleepLength = std::min(2 * sleepLength, 10'000);
             continue;
         }
         excess = std::stoi(child.hear()) - sleepLength;

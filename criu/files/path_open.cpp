@@ -206,7 +206,8 @@ void requireDumpedFile(const RegFileEntry& entry, const std::string& path, const
     if (!file)
         failErrno("open {}", path);
     validate(entry, file.get(), path, opening);
-    const bool checksId = entry.n_build_id != 0 && options.fileValidation == model::FileValidation::BuildId;
+    const bool checksId = entry.n_build_id != 0 && options.fileValidation == model::FileValidation::BuildId &&
+                          S_ISREG(statOf(file.get(), path).st_mode);
     if (const UniqueFd content = checksId ? openAgain(file.get(), O_RDONLY | O_CLOEXEC) : UniqueFd(); content)
         validateBuildId(entry, content.get(), path);
 }

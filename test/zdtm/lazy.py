@@ -319,12 +319,11 @@ def supplier_killed(subject, _task):
             raise Failed("who kills the daemon by its process group kills all that know of missing pages")
         os.kill(copy.worker if who == "supplier" else copy.daemon.pid, number)
         copy.require_taken_back(who)
-    group = killing.KilledGroup(subject)
-    if group.path:
-        copy = HalfCopy(subject, "-group", group=group)
-        group.kill()
-        copy.require_taken_back("group")
-        group.remove()
+    with killing.KilledGroup(subject) as group:
+        if group.path:
+            copy = HalfCopy(subject, "-group", group=group)
+            group.kill()
+            copy.require_taken_back("group")
     copy = HalfCopy(subject, "-watcher")
     os.kill(copy.daemon.pid, signal.SIGKILL)
     copy.require_done()

@@ -101,11 +101,8 @@ EncryptedParent takeEncryptedParent(Run& run, ImageDir& place, WpTrackerLink* tr
     if (!key || !DumpKey::isKept(earlier, *key))
         return withoutParent("No tracker has recorded the pages written since the images in");
     if (!std::ranges::equal(kept->bytes().subspan(2 * kKey), hashOf(run.keys.recipients)))
-        fail(
-            "the images in {} are encrypted for other recipients: a restore of the chain needs a key that all of its "
-            "images are encrypted for "
-            "of its images",
-            earlier.name());
+        fail("the images in {} are encrypted for other recipients: a restore of the chain needs one key for all images",
+             earlier.name());
     EncryptedParent parent;
     // Reads only the verified copy of the records, so that the signature and the encryption key surely belong to the
     // same images.
