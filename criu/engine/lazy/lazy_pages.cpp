@@ -51,10 +51,9 @@ memory::LazyPageMap lazyPagesOf(const model::Task& task, const memory::PageSourc
     return pages;
 }
 
-/// Message of the worker to the watchdog process: a process has all its pages.
+/// Message of the worker to the watchdog process.
 struct Completion {
-    std::int32_t inside = 0;  ///< TreePid of the process
-    bool forget = false;      ///< true if all descendants of the process also have their pages
+    std::int32_t inside = 0;  ///< TreePid of a process that has all its pages; 0 if all processes and their children do
 };
 
 struct Pipe {
@@ -91,16 +90,13 @@ public:
         LazySupply supply(run_.stop, run_.log);
         for (LazyProcess& process : processes_.all())
             if (process.memory)
-                // `content` and `remote` outlive the callbacks, because only supply.run() calls them.
+                // `content` and `remote` outlive the callback, because only supply.run() calls it.
                 add(process, content, remote ? &*remote : nullptr, supply);
-            else
-                complete_.push_back(process.inside);
-        if (!remote)
-            forgetComplete();
         awaitWatchdog();
         link_.send({LazyMessage::Kind::Ready});
         supply.run(link_);
-        forgetComplete();
+        processes_.clear();
+        report({});
         if (remote)
             remote->finish();
         run_.log.info("All processes have their pages");
@@ -120,27 +116,7 @@ private:
         auto memory =
             std::make_unique<memory::LazyMemory>(fmt::format("process {}", process.inside), std::move(process.memory),
                                                  std::move(pages), std::move(pageContent));
-        supply.add(
-            std::move(memory),
-            [this, inside = process.inside] {
-                report({inside.value, false});
-            },
-            [this, inside = process.inside, whole = remote != nullptr] {
-                if (whole)
-                    complete_.push_back(inside);
-                else
-                    forget(inside);
-            });
-    }
-
-    void forgetComplete() {
-        for (const TreePid inside : std::exchange(complete_, {}))
-            forget(inside);
-    }
-
-    void forget(TreePid inside) {
-        processes_.forget(inside);
-        report({inside.value, true});
+        supply.add(std::move(memory), [this, inside = process.inside] { report({inside.value}); });
     }
 
     /// Waits until the watchdog process is in its cgroups, or has ended. No process of the tree runs before.
@@ -158,9 +134,6 @@ private:
     LazyLink link_;
     LazyProcesses& processes_;
     const WorkerPipes& pipes_;
-    /// Processes that have all their pages while other processes still lack pages. If the daemon fails, it kills these
-    /// processes, too, because the dump then resumes the dumped tree.
-    std::vector<TreePid> complete_;
 };
 
 [[noreturn]] void work(Run& run, ImageDir& images, LazyLink link, LazyProcesses processes, WorkerPipes pipes) {
@@ -195,11 +168,10 @@ bool takeCompletion(const UniqueFd& reports, LazyProcesses& processes) {
     Completion done;
     if (::read(reports.get(), &done, sizeof(done)) != sizeof(done))
         return false;
-    const TreePid inside(done.inside);
-    if (done.forget)
-        processes.forget(inside);
+    if (done.inside == 0)
+        processes.clear();
     else
-        processes.closeMemory(inside);
+        processes.closeMemory(TreePid(done.inside));
     return true;
 }
 

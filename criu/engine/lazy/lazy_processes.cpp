@@ -63,10 +63,6 @@ void LazyProcesses::closeMemory(TreePid inside) noexcept {
             process.memory.reset();
 }
 
-void LazyProcesses::forget(TreePid inside) noexcept {
-    std::erase_if(processes_, [inside](const LazyProcess& process) { return process.inside == inside; });
-}
-
 void LazyProcesses::dropEnded() {
     std::erase_if(processes_, [](const LazyProcess& process) { return process.process.waitExit(); });
 }
@@ -92,7 +88,7 @@ void LazyProcesses::end(Log& log) noexcept {
             (void)process.sendSignal(SIGKILL);
         log.error(
             "Processes {} are killed, with all their descendants: memory of some can't be supplied any more, and the "
-            "others must not run beside the tree that they were dumped from",
+            "others must not run without them, or beside the tree that they were dumped from",
             names);
     } catch (const std::exception& error) {
         log.error("{}", error.what());

@@ -33,11 +33,11 @@ public:
     /// Closes the userfaultfd of a process that has all its pages. As long as the userfaultfd is open, the kernel
     /// reports faults to it.
     void closeMemory(TreePid inside) noexcept;
-    /// Removes a process from the list. Call it when the process and its descendants have all their pages.
-    void forget(TreePid inside) noexcept;
+    /// Empties the list. Call it when all processes and their descendants have all their pages.
+    void clear() noexcept { processes_.clear(); }
 
-    /// Kills all processes and their descendants, and logs this. Processes that lack pages would read zeroes. The
-    /// processes that have all pages must not run together with the dumped tree, which the dump resumes.
+    /// Kills all processes and their descendants, and logs this. Processes that lack pages would read zeroes. The other
+    /// processes would be the rest of a tree, and could run beside the dumped tree, which the dump resumes.
     void end(Log& log) noexcept;
 
 private:

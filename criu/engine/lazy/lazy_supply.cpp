@@ -45,10 +45,8 @@ void LazySupply::wake() noexcept {
     (void)!::write(wake_.get(), &one, sizeof(one));
 }
 
-void LazySupply::add(std::unique_ptr<memory::LazyMemory> memory, std::function<void()> complete,
-                     std::function<void()> allComplete) {
-    addSupplied({std::move(memory), std::move(complete),
-                 std::make_shared<const std::function<void()>>(std::move(allComplete))});
+void LazySupply::add(std::unique_ptr<memory::LazyMemory> memory, std::function<void()> complete) {
+    addSupplied({std::move(memory), std::move(complete)});
 }
 
 void LazySupply::addSupplied(Supplied supplied) {
@@ -123,7 +121,7 @@ void LazySupply::takeEvents(const Supplied& supplied) {
         queue_.want(memory, page);
     for (auto& child : news.children) {
         log_.debug("{}: {} bytes wait", child->name(), child->waitingBytes());
-        addSupplied({std::move(child), nullptr, supplied.allComplete});
+        addSupplied({std::move(child), nullptr});
     }
 }
 
@@ -146,8 +144,6 @@ void LazySupply::dropComplete() {
         (void)::epoll_ctl(events_.get(), EPOLL_CTL_DEL, entry.first, nullptr);
         if (supplied.complete)
             supplied.complete();
-        if (supplied.allComplete.use_count() == 1)
-            (*supplied.allComplete)();
         return true;
     });
 }

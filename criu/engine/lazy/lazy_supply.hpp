@@ -21,9 +21,8 @@ public:
     LazySupply& operator=(const LazySupply&) = delete;
 
     /// Adds a process. Throws Error. `complete`: called when the process has all its pages and no thread uses its
-    /// userfaultfd. `allComplete`: called when all children that the process creates later also have all their pages.
-    void add(std::unique_ptr<memory::LazyMemory> memory, std::function<void()> complete,
-             std::function<void()> allComplete);
+    /// userfaultfd.
+    void add(std::unique_ptr<memory::LazyMemory> memory, std::function<void()> complete);
 
     /// Serves faults until each process has all its pages or has ended. Throws Error. `link`: connection by which the
     /// restore reports that it is done.
@@ -37,8 +36,6 @@ private:
     struct Supplied {
         LazyQueue::Memory memory;
         std::function<void()> complete;
-        /// Function that a process and its children share. Called when all of these processes have all their pages.
-        std::shared_ptr<const std::function<void()>> allComplete;
     };
     void addSupplied(Supplied supplied);
     void takeEvents(const Supplied& supplied);

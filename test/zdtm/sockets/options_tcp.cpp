@@ -3,7 +3,6 @@
 // zdtm: dump-options --tcp-established
 // zdtm: restore-options --tcp-established
 // zdtm: network own
-// zdtm: not-in lazy-killed
 // zdtm: fails-with-4.2 it leaves out most of these options
 
 #include "inet_sockets.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: also limited
+// zdtm: not-in dump-killed
 // A restore lets some of many plain siblings create the others with CLONE_PARENT.
 #include <sys/prctl.h>
 #include <sys/wait.h>
