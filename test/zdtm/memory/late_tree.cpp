@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// zdtm: modes once, encrypted-lazy, encrypted-remote-lazy, lazy-pages, remote-lazy-pages, stored-lazy-pages, supply-cut
+// zdtm: modes once, encrypted-lazy, encrypted-remote-lazy, lazy-pages, remote-lazy-pages, stored-lazy-pages, supply-cut, lazy-killed
 // zdtm: own-pids yes
 #include <vector>
 
