@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: fails-with-4.2 POSIX message queues
 #include <fcntl.h>
 #include <mqueue.h>
 #include <sched.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: fails-with-4.2 it restores stopped threads with other signal masks
 #include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>

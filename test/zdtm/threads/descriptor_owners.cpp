@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: also restore-killed
+// zdtm: fails-with-4.2 a thread as owner of a descriptor
 #include <fcntl.h>
 #include <sys/syscall.h>
 
