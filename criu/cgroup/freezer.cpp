@@ -37,12 +37,16 @@ bool setOther(int group, const char* unified, const char* first) {
 
 }  // namespace
 
+UniqueFd Freezer::open(const std::string& path) {
+    UniqueFd group(sys(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open cgroup {}", path));
+    if (::faccessat(group.get(), kFreeze, F_OK, 0) != 0 && ::faccessat(group.get(), kState, F_OK, 0) != 0)
+        fail("cgroup {}: can't be frozen: it has neither {} nor {}", path, kState, kFreeze);
+    return group;
+}
+
 Freezer::Freezer(const std::string& path, std::chrono::seconds timeout, StopRequest& stop, Journal* journal)
-    : group_(sys(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open cgroup {}", path)), path_(path) {
+    : group_(open(path)), path_(path), unified_(::faccessat(group_.get(), kFreeze, F_OK, 0) == 0) {
     const ErrorContext context([&] { return fmt::format("cgroup {}", path); });
-    unified_ = ::faccessat(group_.get(), kFreeze, F_OK, 0) == 0;
-    if (!unified_ && ::faccessat(group_.get(), kState, F_OK, 0) != 0)
-        fail("can't be frozen: it has neither {} nor {}", kState, kFreeze);
     wasFrozen_ = valueOf(group_.get(), unified_ ? kFreeze : kState) != (unified_ ? "0" : "THAWED");
     if (journal != nullptr && !wasFrozen_) {
         struct stat status {};

@@ -20,6 +20,8 @@ public:
     /// Freezes the cgroup at `path` with all cgroups below it, and waits until it is frozen. After `timeout` (0: no
     /// limit), restores the previous state and throws Error.
     /// `journal`: gets the line "freeze" before the cgroup is frozen; may be null.
+    /// Opens a cgroup that can be frozen. Throws Error.
+    [[nodiscard]] static UniqueFd open(const std::string& path);
     Freezer(const std::string& path, std::chrono::seconds timeout, StopRequest& stop, Journal* journal = nullptr);
     ~Freezer();
     Freezer(const Freezer&) = delete;

@@ -7,7 +7,7 @@ from case import require, says
 
 
 def failed_dump_keeps_images(case):
-    """A dump that fails before it has frozen the tree keeps the images of the dump before"""
+    """A dump that fails in its action scripts of pre-dump, or by its cgroup, keeps the images of the dump before"""
     program = case.python("ready()\ntime.sleep(1000)\n")
     case.dump(program.pid, "-R")
     whole = set(os.listdir(case.images)) - {"stats-dump"}

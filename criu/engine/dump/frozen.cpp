@@ -168,12 +168,14 @@ struct FrozenPhase::Impl {
 
 FrozenPhase::FrozenPhase(Run& run, Guardian& guardian, Purpose purpose, std::optional<WpTrackerLink> link)
     : run_(run), guardian_(guardian), purpose_(purpose), impl_(std::make_unique<Impl>(run, purpose, std::move(link))) {
-    FrozenTree::requireAccess(*options().tree);
+    FrozenTree::requireAccess(*options().tree, options().freezeCgroup);
     // The link to parent images leads to those of this dump now.
     if (options().previousImages)
         removeOldImages(images());
     if (purpose == Purpose::Dump)
         guardian_.require(Stage::PreDump);
+    // Before the freeze, because the removal of large files takes long.
+    removeOldImages(images());
     readParentsAhead();
     const HostPid root = *options().tree;
     while (devices().wantQuiesce() && devices().quiesce(runningTree(root)))
@@ -185,7 +187,6 @@ FrozenPhase::FrozenPhase(Run& run, Guardian& guardian, Purpose purpose, std::opt
         requireClientsProcess(client(), pid);
         devices().pause(pid);
     });
-    removeOldImages(images());
     if (purpose == Purpose::Dump)
         takeExternals(guardian_.nameExternals());
 }

@@ -338,8 +338,10 @@ void FrozenTree::learnPidsOf(FrozenTask& task) {
     }
 }
 
-void FrozenTree::requireAccess(HostPid root) {
+void FrozenTree::requireAccess(HostPid root, const std::optional<std::string>& group) {
     requireTraceable(root);
+    if (group)
+        (void)cgroup::Freezer::open(*group);
 }
 
 void FrozenTree::freeze(HostPid root, const std::optional<std::string>& group,

@@ -111,8 +111,9 @@ public:
     FrozenTree(const FrozenTree&) = delete;
     FrozenTree& operator=(const FrozenTree&) = delete;
 
-    /// Throws Error if the kernel doesn't let criu trace the root process (requireTraceable()). Call it before changes.
-    static void requireAccess(HostPid root);
+    /// Throws Error if the kernel doesn't let criu trace the root process (requireTraceable()), or if the cgroup
+    /// `group` can't be frozen. Call it before changes.
+    static void requireAccess(HostPid root, const std::optional<std::string>& group);
 
     /// Freezes `root` and all its descendants. If the timeout passes, resumes all processes and throws Error. Call it
     /// once. `group`: path of a cgroup that criu freezes first, so that no process in it escapes by fork. `before`:

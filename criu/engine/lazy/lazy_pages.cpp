@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "criu/base/log.hpp"
 #include "criu/base/process_group.hpp"
 #include "criu/base/process_title.hpp"
+#include "criu/base/ready_wait.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/engine/engine.hpp"
 #include "criu/engine/images/image_transfer.hpp"
@@ -21,6 +23,7 @@
 #include "criu/engine/lazy/lazy_processes.hpp"
 #include "criu/engine/lazy/lazy_restore.hpp"
 #include "criu/engine/lazy/lazy_supply.hpp"
+#include "criu/engine/local_channel.hpp"
 #include "criu/engine/pageserver/page_server_connection.hpp"
 #include "criu/engine/pageserver/server_start.hpp"
 #include "criu/engine/progress.hpp"
@@ -56,30 +59,12 @@ struct Completion {
     std::int32_t inside = 0;  ///< TreePid of a process that has all its pages; 0 if all processes and their children do
 };
 
-struct Pipe {
-    Pipe() {
-        int ends[2];
-        sys(::pipe2(ends, O_CLOEXEC), "make a pipe");
-        reading.reset(ends[0]);
-        writing.reset(ends[1]);
-    }
-    UniqueFd reading;
-    UniqueFd writing;
-};
-
-/// Pipe ends of the worker. `reports`: to the watchdog process. `entered`: reads EOF when the watchdog process is in
-/// the cgroups of the tree, or has ended.
-struct WorkerPipes {
-    UniqueFd reports;
-    UniqueFd entered;
-};
-
 /// The worker process of the daemon, which supplies pages. If it fails, it logs the error and kills the restored
 /// processes.
 class Worker {
 public:
-    Worker(Run& run, ImageDir& images, LazyLink link, LazyProcesses& processes, const WorkerPipes& pipes)
-        : run_(run), images_(images), link_(std::move(link)), processes_(processes), pipes_(pipes) {}
+    Worker(Run& run, ImageDir& images, LazyLink link, LazyProcesses& processes, const UniqueFd& watchdog)
+        : run_(run), images_(images), link_(std::move(link)), processes_(processes), watchdog_(watchdog) {}
 
     void run() {
         const memory::FilePageSources sources(images_, run_.options.checksum.value_or(true));
@@ -120,28 +105,24 @@ private:
     }
 
     /// Waits until the watchdog process is in its cgroups, or has ended. No process of the tree runs before.
-    void awaitWatchdog() const {
-        char none = 0;
-        if (::read(pipes_.entered.get(), &none, sizeof(none)) < 0)
-            failErrno("wait for the watchdog process");
-    }
+    void awaitWatchdog() const { (void)waitReady(watchdog_.get(), POLLIN, run_.stop, std::nullopt); }
 
     /// Sends a Completion to the watchdog process. Ignores errors, which mean that the watchdog process has ended.
-    void report(const Completion& done) const noexcept { (void)!::write(pipes_.reports.get(), &done, sizeof(done)); }
+    void report(const Completion& done) const noexcept { (void)!::write(watchdog_.get(), &done, sizeof(done)); }
 
     Run& run_;
     ImageDir& images_;
     LazyLink link_;
     LazyProcesses& processes_;
-    const WorkerPipes& pipes_;
+    const UniqueFd& watchdog_;  ///< channel to the watchdog process; reads EOF when this process is in its cgroups
 };
 
-[[noreturn]] void work(Run& run, ImageDir& images, LazyLink link, LazyProcesses processes, WorkerPipes pipes) {
+[[noreturn]] void work(Run& run, ImageDir& images, LazyLink link, LazyProcesses processes, const UniqueFd& watchdog) {
     becomeProcessGroupLeader();
     setProcessTitle("lazy pages: supply");
     ::signal(SIGPIPE, SIG_IGN);
     try {
-        Worker(run, images, std::move(link), processes, pipes).run();
+        Worker(run, images, std::move(link), processes, watchdog).run();
         ::_exit(0);
     } catch (const std::exception& error) {
         run.log.failure(error);
@@ -229,20 +210,17 @@ int serve(Run& run, ImageDir& images, LazyListener listener) {
         finishWithoutPages(run, link);
         return 0;
     }
-    Pipe reports;
-    Pipe entered;
+    auto [worker, watchdog] = makeChannel();
     const pid_t child = sys(::fork(), "create the process that supplies pages");
     if (child == 0) {
-        entered.writing.reset();
-        reports.reading.reset();
-        work(run, images, std::move(link), std::move(processes),
-             {std::move(reports.writing), std::move(entered.reading)});
+        worker.reset();
+        work(run, images, std::move(link), std::move(processes), watchdog);
     }
-    reports.writing.reset();
+    watchdog.reset();
     { const LazyLink closed = std::move(link); }
     enterTreesCgroups(run, processes);
-    entered.writing.reset();
-    return watch(run, child, std::move(reports.reading), processes);
+    sys(::shutdown(worker.get(), SHUT_WR), "tell the process that supplies pages");
+    return watch(run, child, std::move(worker), processes);
 }
 
 }  // namespace

@@ -49,8 +49,6 @@ void LazyQueue::startOthers() {
 void LazyQueue::close() noexcept {
     const std::lock_guard lock(mutex_);
     closed_ = true;
-    wanted_.clear();
-    others_.clear();
     changed_.notify_all();
 }
 

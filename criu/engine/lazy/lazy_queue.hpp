@@ -32,7 +32,7 @@ public:
     void want(Memory memory, std::uint64_t address);
     /// Allows jobs for waiting pages (on which no thread has faulted). Many faults have the same effect.
     void startOthers();
-    /// Ends the queue, and releases the memory of all processes. next() then returns no jobs.
+    /// Ends the queue: next() then returns no jobs.
     void close() noexcept;
 
     /// Waits for a job and returns it. Returns nothing when the queue is closed.
