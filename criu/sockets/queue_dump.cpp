@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <poll.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -186,6 +187,13 @@ private:
     std::size_t position_ = 0;
 };
 
+/// Returns whether a socket of datagrams or packets may have a queue. poll(2) changes nothing, but a peek marks an
+/// empty datagram as seen.
+bool mayHavePackets(int fd) {
+    pollfd waiting{fd, POLLIN, 0};
+    return ::poll(&waiting, 1, 0) != 0;
+}
+
 void refuseOutOfBand(int fd) {
     char byte = 0;
     if (::recv(fd, &byte, sizeof(byte), MSG_OOB | MSG_PEEK | MSG_DONTWAIT) > 0)
@@ -196,7 +204,8 @@ void refuseOutOfBand(int fd) {
 
 void SocketQueueDump::add(int fd, int type, std::size_t waiting, FileId socket, files::FileDump& dump) {
     const bool stream = type == SOCK_STREAM;
-    if (stream && waiting == 0)
+    // A kill of criu would leave the options that Peeker sets, so a socket without a queue gets no Peeker.
+    if (stream ? waiting == 0 : !mayHavePackets(fd))
         return;
     if (stream)
         refuseOutOfBand(fd);
