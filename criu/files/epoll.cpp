@@ -49,6 +49,11 @@ bool hasFired(const EventpollTfdEntry& target) {
     return (target.events & EPOLLONESHOT) != 0 && (target.events & ~kHow) == 0;
 }
 
+/// Returns the number under which the process added the target.
+int numberOf(const EventpollTfdEntry& target) {
+    return static_cast<int>(target.has_old_tfd != 0 ? target.old_tfd : target.tfd);
+}
+
 class RestoredEpoll final : public RestoredFile {
 public:
     explicit RestoredEpoll(const EventpollFileEntry& entry) : entry_(entry) {}
@@ -69,7 +74,7 @@ public:
             for (const EventpollTfdEntry* const target : list(entry_.tfd, entry_.n_tfd)) {
                 if (hasFired(*target) != fired)
                     continue;
-                const ErrorContext context([&] { return fmt::format("target fd {}", target->tfd); });
+                const ErrorContext context([&] { return fmt::format("target fd {}", numberOf(*target)); });
                 if (target->id == 0)
                     add(self, *target);
                 else
@@ -87,7 +92,7 @@ private:
         event.data.u64 = target.data;
         if (hasFired(target))
             event.events |= kAnyReadiness;
-        const int result = ::epoll_ctl(self, EPOLL_CTL_ADD, static_cast<int>(target.tfd), &event);
+        const int result = ::epoll_ctl(self, EPOLL_CTL_ADD, numberOf(target), &event);
         if (const int code = errno; result != 0)
             failAtLimit(code, ENOSPC, fmt::format("add events {:#x} to epoll fd {}", target.events, self),
                         "fs.epoll.max_user_watches");
@@ -104,7 +109,7 @@ private:
             return;
         event.events = target.events;
         event.data.u64 = target.data;
-        sys(::epoll_ctl(self, EPOLL_CTL_MOD, static_cast<int>(target.tfd), &event), "set events {:#x} of epoll fd {}",
+        sys(::epoll_ctl(self, EPOLL_CTL_MOD, numberOf(target), &event), "set events {:#x} of epoll fd {}",
             target.events, self);
     }
 
@@ -123,7 +128,7 @@ private:
     /// (epoll(7)). The number may be closed or refer to another file. For the call, criu opens the target's file at
     /// this number; afterwards it restores the other file.
     static void addUnderOldNumber(int self, const EventpollTfdEntry& target, PlacedFiles& files) {
-        const int number = static_cast<int>(target.tfd);
+        const int number = numberOf(target);
         const UniqueFd file = files.fetch(FileId{target.id});
         UniqueFd present;
         const int flags = ::fcntl(number, F_GETFD);
@@ -238,14 +243,16 @@ private:
             error.addHint("the file lives on outside of the tree or in a message");
             throw error;
         }
-        // Prefers another descriptor number of the same file in this process, as CRIU does. Doesn't use a number under
-        // which the set has a target.
+        target.id = found->id.value;
+        // CRIU 4.2 adds the target under another descriptor number of the same file in this process. It would refuse a
+        // number under which the set has another target.
         for (const SeenFd& descriptor : own)
             if (descriptor.id == found->id && taken.insert(static_cast<std::uint32_t>(descriptor.fd)).second) {
+                target.has_old_tfd = 1;
+                target.old_tfd = target.tfd;
                 target.tfd = static_cast<std::uint32_t>(descriptor.fd);
                 return;
             }
-        target.id = found->id.value;
     }
 
     static bool same(const SeenFd& candidate, const Dumped& epoll, const kernel::EpollSlot& slot) {
