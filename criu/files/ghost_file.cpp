@@ -275,9 +275,23 @@ GhostFile::GhostFile(std::uint32_t id, const std::string& path, const ImageDir& 
 
 UniqueFd GhostFile::openAs(const std::string& path, const LinkAcross& across) {
     if (hasOneName_)
-        return temporary_.open();
+        return across ? openOnMountOf(path) : temporary_.open();
     parents_.make(parentDirectory(path));
     return openUnderName(temporary_.open(), path, across);
+}
+
+/// Opens the only name of the ghost file by `path`, which leads over another mount. Returns a descriptor on the first
+/// mount if the path leads to another file, because another mount may cover the name.
+UniqueFd GhostFile::openOnMountOf(const std::string& path) const {
+    UniqueFd first = temporary_.open();
+    const UniqueFd parent = openDirectory(parentDirectory(path));
+    struct stat wanted {};
+    struct stat there {};
+    sys(::fstat(first.get(), &wanted), "stat {}", path);
+    UniqueFd file(::openat(parent.get(), temporary_.name(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    if (!file || ::fstat(file.get(), &there) != 0 || Inode::of(there) != Inode::of(wanted))
+        return first;
+    return file;
 }
 
 UniqueFd openUnderName(UniqueFd file, const std::string& path, const LinkAcross& across) {

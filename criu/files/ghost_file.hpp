@@ -79,6 +79,8 @@ public:
     [[nodiscard]] std::pair<std::uint32_t, std::uint64_t> oldInode() const noexcept { return oldInode_; }
 
 private:
+    [[nodiscard]] UniqueFd openOnMountOf(const std::string& path) const;
+
     kernel::CreatedDirectories parents_;  ///< missing directories that criu created
     kernel::CreatedName temporary_;
     std::string suffix_;
