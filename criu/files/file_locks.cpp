@@ -125,13 +125,21 @@ void restoreLease(int fd, const FileLockEntry& lock, const std::optional<FownEnt
 
 }  // namespace
 
-void LockDump::add(const OpenFd& file, FileId id, const model::TreePids& pids) {
+void LockDump::add(const OpenFd& file, FileId id) {
     for (const kernel::FileLock& lock : file.info.locks)
         if (!lock.blocked)
-            addLock(file, id, lock, pids);
+            addLock(file, id, lock);
 }
 
-void LockDump::addLock(const OpenFd& file, FileId id, const kernel::FileLock& lock, const model::TreePids& pids) {
+/// Returns the process that sets the lock at a restore. A POSIX lock belongs to all processes of a descriptor table,
+/// but F_GETLK shows the pid of one.
+HostPid LockDump::setterOf(const OpenFd& file, const kernel::FileLock& lock) const {
+    const HostPid shown(lock.pid);
+    const bool shares = lock.kind == kernel::LockKind::Posix && shown != file.pid && sharesTable_(file.pid, shown);
+    return shares ? shown : file.pid;
+}
+
+void LockDump::addLock(const OpenFd& file, FileId id, const kernel::FileLock& lock) {
     const std::uint32_t flag = flagOf(lock.kind);
     if (flag == 0)
         fail("{} has a lock of a kind that can't be set again (a delegation, or one of old kernels)", file.describe());
@@ -143,7 +151,7 @@ void LockDump::addLock(const OpenFd& file, FileId id, const kernel::FileLock& lo
     // it again.
     const HostPid setter(lock.pid);
     const bool better =
-        !file.inFlight && (entry.pid == 0 || (TreePid(entry.pid) != pids.inside(setter) && file.pid == setter));
+        !file.inFlight && (entry.pid == 0 || (TreePid(entry.pid) != pids_.inside(setter) && file.pid == setter));
     if (fresh) {
         order_.push_back(key);
         entry = FILE_LOCK_ENTRY__INIT;
@@ -156,7 +164,7 @@ void LockDump::addLock(const OpenFd& file, FileId id, const kernel::FileLock& lo
         entry.file_id = id.value;
     }
     if (better) {
-        entry.pid = pids.inside(file.pid).value;
+        entry.pid = pids_.inside(setterOf(file, lock)).value;
         entry.fd = file.fd;
         entry.has_file_id = 0;
     }

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "criu/base/ids.hpp"
@@ -39,20 +40,27 @@ namespace criu::files {
 
 class LockDump {
 public:
+    /// `sharesTable`: returns true if a living process of the tree shares the descriptor table of the first process.
+    LockDump(const model::TreePids& pids, std::function<bool(HostPid, HostPid)> sharesTable)
+        : pids_(pids), sharesTable_(std::move(sharesTable)) {}
+
     /// Stores the locks that /proc/PID/fdinfo shows for a descriptor. Throws Error for a type of lock that criu can't
     /// restore.
-    void add(const OpenFd& file, FileId id, const model::TreePids& pids);
+    void add(const OpenFd& file, FileId id);
 
     /// Writes filelocks.img if add() has stored locks.
     void finish(const ImageDir& images) const;
 
 private:
-    void addLock(const OpenFd& file, FileId id, const kernel::FileLock& lock, const model::TreePids& pids);
+    void addLock(const OpenFd& file, FileId id, const kernel::FileLock& lock);
+    [[nodiscard]] HostPid setterOf(const OpenFd& file, const kernel::FileLock& lock) const;
 
     /// Properties that identify a lock, because several descriptors may show the same lock. They are kind, owner
     /// (process or open file description), device, inode, and first and last byte.
     using Key = std::tuple<std::uint32_t, std::uint64_t, std::uint32_t, std::uint32_t, std::uint64_t, std::uint64_t,
                            std::uint64_t>;
+    const model::TreePids& pids_;
+    std::function<bool(HostPid, HostPid)> sharesTable_;
     std::map<Key, FileLockEntry> locks_;
     std::vector<Key> order_;
 };

@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
+#include <utility>
 
 #include "criu/base/error.hpp"
 #include "criu/base/refusals.hpp"
@@ -35,12 +37,13 @@ namespace criu::engine {
 
 /// Private members of FileCollector; separate, so that the header doesn't include their types.
 struct FileCollector::Impl {
-    explicit Impl(const Inputs& inputs)
+    Impl(const Inputs& inputs, std::function<bool(HostPid, HostPid)> sharesTable)
         : tree(inputs.tree),
           mayInject(inputs.mayInject),
           sharedTables(inputs.tree.actors(), kernel::KcmpType::Files),
           kinds(inputs.segments, inputs.devices, inputs.tree, inputs.mayInject, inputs.namespaces.nsContext(),
-                inputs.options.ghostLimit, inputs.log) {}
+                inputs.options.ghostLimit, inputs.log),
+          locks(inputs.tree.pids(), std::move(sharesTable)) {}
 
     FrozenTree& tree;
     bool mayInject;
@@ -63,7 +66,10 @@ FileCollector::FileCollector(const Inputs& inputs)
       guardedFiles_(inputs.guardedFiles),
       refusals_(inputs.refusals),
       pids_(inputs.tree.pids()),
-      impl_(std::make_unique<Impl>(inputs)) {
+      impl_(std::make_unique<Impl>(inputs, [this](HostPid one, HostPid other) {
+          const Table* const table = tableOf(one);
+          return table != nullptr && tableOf(other) == table;
+      })) {
     // Also adds zombies, because a file such as a pidfd may refer to a zombie.
     for (const auto& task : inputs.tree.tasks()) {
         processes_.insert(task->pid());
@@ -180,7 +186,7 @@ FileId FileCollector::addInFlight(UniqueFd fd) {
     refuseLocks(file);
     impl_->kinds.prepare(file, arena_);
     const FileId id = identify(file).id;
-    impl_->locks.add(file, id, pids_);
+    impl_->locks.add(file, id);
     if (id.value > before)
         impl_->inFlight.push_back(std::move(file.copy));
     return id;
@@ -221,7 +227,7 @@ const FileCollector::Known* FileCollector::dumpDescriptor(const files::OpenFd& f
             rethrow(file.failure);
         known = &identify(file);
         if (options_.fileLocks)
-            impl_->locks.add(file, known->id, pids_);
+            impl_->locks.add(file, known->id);
     });
     return known;
 }
