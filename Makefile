@@ -64,9 +64,10 @@ install:
 	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_INSTALL_PREFIX="$(PREFIX)" >/dev/null
 	@cmake --build $(BUILD) -j$(JOBS)
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD)
+	@cp $(BUILD)/install_manifest.txt $(BUILD)/installed.txt # make bundle replaces install_manifest.txt
 
 uninstall:
-	@scripts/uninstall "$(BUILD)/install_manifest.txt" "$(PREFIX)" "$(DESTDIR)"
+	@scripts/uninstall "$(BUILD)/installed.txt" "$(PREFIX)" "$(DESTDIR)"
 
 deb:
 	@scripts/packaging/build-deb $(BUILD) $(JOBS)

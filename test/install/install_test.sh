@@ -6,7 +6,7 @@ build=$(realpath "$1")
 cd "$(dirname "$(realpath "$0")")/../.." || exit 1
 prefix=$(sed -n 's/^CMAKE_INSTALL_PREFIX:[A-Z]*=//p' "$build/CMakeCache.txt")
 stage=$(mktemp -d)
-trap 'rm -rf "$stage"' EXIT
+trap 'rm -rf "$stage" "$stage.bundle"' EXIT
 passed=0 failed=0
 
 # expect DESCRIPTION COMMAND...: the command must succeed
@@ -60,6 +60,9 @@ fi
 expect "criu-slurm runs" says "exec criu-slurm" "$stage$prefix/bin/criu-slurm" --help
 expect "criu-together runs" says "NAME=COMMAND" "$stage$prefix/bin/criu-together" --help
 expect "criu-ns runs" says "Usage: criu-ns" "$stage$prefix/sbin/criu-ns" --help
+# `make bundle` and others install elsewhere, from the same build directory.
+cmake --install "$build" --prefix "$stage.bundle" >"$stage/log" 2>&1
+rm -rf "$stage.bundle"
 make uninstall BUILD="$build" PREFIX="$prefix" DESTDIR="$stage" >"$stage/log" 2>&1
 left=$(find "$stage" -mindepth 1 ! -path "$stage/log")
 expect "make uninstall leaves nothing behind: $left" test -z "$left"
