@@ -126,7 +126,30 @@ static int connect_to(struct service* service, const char* path) {
     return -ECONNREFUSED;
 }
 
-int service_open(struct service* service, criu_opts* opts, bool detached) {
+/* Sets the error text of a connection that failed with `errno`. */
+static void explain_failure(criu_opts* opts) {
+    const int code = errno;
+    const char* what = "the descriptor of criu service";
+    const char* place = "";
+    const char* hint = "";
+
+    if (opts->service_comm == CRIU_COMM_SK) {
+        what = "connect to the socket of criu service, ";
+        place = opts->service_path;
+    }
+    if (opts->service_comm == CRIU_COMM_BIN) {
+        what = "start ";
+        place = opts->service_path;
+        if (code == ENOENT && !strchr(place, '/'))
+            hint = " (a name without a slash is looked up in PATH)";
+    }
+    free(opts->error);
+    if (asprintf(&opts->error, "%s%s: %s%s", what, place, strerror(code), hint) < 0)
+        opts->error = NULL;
+    errno = code;
+}
+
+static int open_connection(struct service* service, criu_opts* opts, bool detached) {
     service->fd = -1;
     service->worker = 0;
     switch (opts->service_comm) {
@@ -144,6 +167,14 @@ int service_open(struct service* service, criu_opts* opts, bool detached) {
     }
     errno = EINVAL;
     return -ECONNREFUSED;
+}
+
+int service_open(struct service* service, criu_opts* opts, bool detached) {
+    int ret = open_connection(service, opts, detached);
+
+    if (ret)
+        explain_failure(opts);
+    return ret;
 }
 
 void service_close(struct service* service) {

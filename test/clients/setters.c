@@ -170,6 +170,14 @@ int main(int argc, char* argv[]) {
     expect(notified, 1, "notified");
     /* The connection was for one request. */
     expect(criu_local_dump(opts), -ECONNREFUSED, "dump without a connection");
+    expect(strncmp(criu_local_get_error(opts), "the descriptor of", 17), 0, criu_local_get_error(opts));
+    criu_local_set_service_binary(opts, "no-such-criu");
+    expect(criu_local_dump(opts), -ECONNREFUSED, "dump without criu");
+    expect(errno, ENOENT, "errno without criu");
+    expect(strncmp(criu_local_get_error(opts), "start no-such-criu: No such file", 32), 0, criu_local_get_error(opts));
+    criu_local_set_service_address(opts, "no-such-socket");
+    expect(criu_local_dump(opts), -ECONNREFUSED, "dump without a service");
+    expect(!!strstr(criu_local_get_error(opts), "no-such-socket: No such file"), 1, criu_local_get_error(opts));
     criu_local_free_opts(opts);
     return failures != 0;
 }
