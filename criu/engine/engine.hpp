@@ -33,7 +33,7 @@ struct Run {
     const device::Subsystems& devices;
     ImageStreamFile& stream;  ///< file of --stream-to or --stream-from
     ImageKeys& keys;          ///< keys of --encrypt, --decrypt, --sign and --signed-by
-    Refusals& refusals;       ///< errors that `criu dump --dry-run` collects
+    Refusals& refusals;       ///< errors that a dry run or `criu explain` collects
     UniqueFd imagesDir = {};  ///< descriptor of the images directory, open for reading
     /// Listeners that the guardian notifies: action scripts, and the client of the service. The guardian can notify
     /// them even after the death of the working process.

@@ -110,8 +110,15 @@ std::optional<ImageDir> ImageDir::openParent() const {
     }
     if (refusesLinks_)
         fail("the images in {} have a parent directory, which --untrusted forbids", name_);
-    UniqueFd parent(
-        sys(::openat(fd(), kParentLink, O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open the parent of {}", name_));
+    UniqueFd parent(::openat(fd(), kParentLink, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!parent) {
+        std::array<char, PATH_MAX> target{};
+        Error error(errno, fmt::format("open the parent of {}", name_));
+        if (::readlinkat(fd(), kParentLink, target.data(), target.size() - 1) > 0)
+            error.addHint(fmt::format("the link {}/{} leads to {}: these images are needed, too, at this place", name_,
+                                      kParentLink, target.data()));
+        throw error;
+    }
     return ImageDir(std::move(parent), name_ + "/" + kParentLink);
 }
 

@@ -9,14 +9,25 @@
 
 namespace criu::model {
 
-std::vector<BirthFacts> birthFacts(const ProcessTree& tree, const ShellJobSession& outer, bool shellJob) {
+namespace {
+
+bool isShellJob(const ProcessTree& tree) noexcept {
+    return tree.root().sid != tree.root().pid;
+}
+
+}  // namespace
+
+void requireOwnSession(const ProcessTree& tree) {
+    if (!isShellJob(tree))
+        return;
+    Error error(0, fmt::format("process {} doesn't lead its session ({})", tree.root().pid, tree.root().sid));
+    error.addHint("restore with --shell-job to put the tree into the session of criu");
+    throw error;
+}
+
+std::vector<BirthFacts> birthFacts(const ProcessTree& tree, const ShellJobSession& outer) {
     const Task& root = tree.root();
-    const bool isJob = root.sid != root.pid;
-    if (isJob && !shellJob) {
-        Error error(0, fmt::format("process {} doesn't lead its session ({})", root.pid, root.sid));
-        error.addHint("restore with --shell-job to put the tree into the session of criu");
-        throw error;
-    }
+    const bool isJob = isShellJob(tree);
     std::vector<BirthFacts> facts;
     // Threads that must exist before the children are created; the key is the process.
     std::unordered_map<TreePid, std::set<TreePid>> early;

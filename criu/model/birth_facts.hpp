@@ -22,8 +22,11 @@ struct ShellJobSession {
     static ShellJobSession ownNamespace() { return {BirthPlan::kExternalSession, TreePid()}; }
 };
 
+/// Throws Error if the root doesn't lead its session. Such a tree needs --shell-job.
+void requireOwnSession(const ProcessTree& tree);
+
 /// Returns the input of the birth plan for a tree. If the root doesn't lead its session, the members of the root's
-/// session and group join `outer`. Then throws Error unless `shellJob` is true.
-[[nodiscard]] std::vector<BirthFacts> birthFacts(const ProcessTree& tree, const ShellJobSession& outer, bool shellJob);
+/// session and group join `outer`.
+[[nodiscard]] std::vector<BirthFacts> birthFacts(const ProcessTree& tree, const ShellJobSession& outer);
 
 }  // namespace criu::model

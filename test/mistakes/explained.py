@@ -113,6 +113,25 @@ def no_terminal(case):
     says(case.criu("explain", case.images, status=1), "In the way: .*its master isn't in the images .*--shell-job")
 
 
+def several_obstacles(case):
+    """A job of a shell with a pipe to another process, and a file that has changed: explain lists all."""
+    read, write = os.pipe()
+    with open("data", "w", encoding="ascii") as data:
+        process = case.start("/bin/sleep", "1000", session=False, stdout=write, stderr=data)
+    named(process.pid, "sleep")
+    case.dump(process.pid, "--shell-job")
+    os.close(write)
+    os.close(read)
+    process.wait()
+    with open("data", "a", encoding="ascii") as file:
+        file.write("more")
+    said = case.criu("explain", case.images, status=1)
+    once(said, r"In the way: process \d+ doesn't lead its session .*--shell-job")
+    once(said, r"In the way: pipe:\[\d+\] of process \d+ led out of the tree")
+    once(said, r"In the way: fd 2 of process \d+: .*/data has 4 bytes, not 0 ")
+    once(case.restore(status=1), "Error.*doesn't lead its session")
+
+
 def taken_terminal(case):
     """A pseudoterminal whose number another program has now."""
     process = case.python("m, s = os.openpty()\nready(os.ttyname(s))\ntime.sleep(1000)\n")
@@ -168,6 +187,19 @@ def cut_images(case):
     name = next(name for name in os.listdir(case.images) if re.fullmatch(r"pages-\d+\.img", name))
     os.truncate(os.path.join(case.images, name), 4096)
     says(case.criu("explain", case.images, status=1), "In the way: .*pages-")
+    os.mkdir("server")
+    os.rename(os.path.join(case.images, name), os.path.join("server", name))
+    pagemap = f"pagemap-{pid}.img"
+    os.rename(os.path.join(case.images, pagemap), os.path.join("server", pagemap))
+    says(case.criu("explain", case.images, status=1), rf"no pages of process {pid} .*--page-server, the directory of the page server")
+    pid = program(case)
+    os.makedirs("steps/1")
+    os.mkdir("steps/2")
+    case.criu("dump", "-t", str(pid), "-D", "steps/1", "--track-mem", "-R")
+    case.criu("dump", "-t", str(pid), "-D", "steps/2", "--prev-images-dir", "../1")
+    os.rename("steps/1", "moved")
+    says(case.criu("explain", "steps/2", status=1),
+         r"open the parent of steps/2: No such file or directory \(the link steps/2/parent leads to \.\./1: these images are needed")
 
 
 def waits(case):
@@ -190,5 +222,5 @@ def waits(case):
     os.waitpid(pid, 0)
 
 
-CASES = [changed_files, used_tcp_port, used_udp_port, port_in_time_wait, no_terminal, taken_terminal, address_that_is_not_here,
+CASES = [changed_files, several_obstacles, used_tcp_port, used_udp_port, port_in_time_wait, no_terminal, taken_terminal, address_that_is_not_here,
          address_left_behind, cut_images, waits]

@@ -146,8 +146,12 @@ void findOccupied(const PlannedRestore& planned, Findings& findings) {
 
 void findAll(Run& run, Findings& findings) {
     findings.tried([] { requireCommandCaps(options::Command::Restore); });
+    run.refusals.collect(run.stop);
     std::unique_ptr<PlannedRestore> planned;
-    if (!findings.tried([&] { planned = std::make_unique<PlannedRestore>(run); }))
+    const bool isPlanned = findings.tried([&] { planned = std::make_unique<PlannedRestore>(run); });
+    for (const Refusal& refusal : run.refusals.all())
+        findings.add(refusal);
+    if (!isPlanned)
         return;
     findings.tried([&] { planned->files.noteLinks(); });
     findings.tried([&] { PidRoom::require(*planned); });

@@ -10,6 +10,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
+#include "criu/base/refusals.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/device/subsystem.hpp"
 #include "criu/engine/client_rules.hpp"
@@ -135,9 +136,11 @@ RestoreImages readValidatedImages(ImageDir& images, const memory::PageSources& p
     return content;
 }
 
-model::BirthPlan planBirths(const RestoreImages& content, const model::Options& options, Log& log) {
+model::BirthPlan planBirths(const RestoreImages& content, const model::Options& options, Log& log, Refusals& refusals) {
+    if (!options.shellJob)
+        refusals.attempt([&] { model::requireOwnSession(content.tree); });
     const model::ShellJobSession outer = shellJobSession(content, options);
-    auto plan = model::BirthPlan::make(model::birthFacts(content.tree, outer, options.shellJob), outer.session);
+    auto plan = model::BirthPlan::make(model::birthFacts(content.tree, outer), outer.session);
     content.tree.nested().require(plan);
     for (const auto& task : content.tree.tasks)
         if (const TreePid thread = plan.of(task->pid).parentThread; thread != task->parentThread)

@@ -6,6 +6,7 @@
 namespace criu {
 class Log;
 class ImageDir;
+class Refusals;
 }  // namespace criu
 
 namespace criu::memory {
@@ -28,8 +29,9 @@ struct Run;
 RestoreImages readValidatedImages(ImageDir& images, const memory::PageSources& pages, const Run& run);
 
 /// Makes the birth plan. Warns of each process whose kernel parent will be a different thread of the parent process
-/// than in the dump.
-[[nodiscard]] model::BirthPlan planBirths(const RestoreImages& content, const model::Options& options, Log& log);
+/// than in the dump. `refusals`: collector for a missing --shell-job.
+[[nodiscard]] model::BirthPlan planBirths(const RestoreImages& content, const model::Options& options, Log& log,
+                                          Refusals& refusals);
 
 /// Returns the method by which the dump locked TCP connections. Throws Error if the options forbid the restore of
 /// connections.

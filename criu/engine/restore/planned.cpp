@@ -36,10 +36,10 @@ PlannedRestore::PlannedRestore(Run& command)
       pages(images, options().checksum.value_or(true)),
       content(readValidatedImages(images, pages, run)),
       amounts(options()),
-      births(planBirths(content, options(), log())),
+      births(planBirths(content, options(), log(), run.refusals)),
       devices({run.devices, **content.inventory, tree(), options(), log(), images, pages, run.stop, store}),
       networkLock(lockMethod(content, options()), networkLockName(content), log()),
-      files({options(), log(), images, content, births, segments, networkLock, devices}),
+      files({options(), log(), images, content, births, segments, networkLock, devices, run.refusals}),
       joined(options()),
       cgroups(options(), log(), images, (*content.inventory)->root_cg_set) {
     amounts.addPrivateMemory(content);

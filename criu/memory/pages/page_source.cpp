@@ -116,8 +116,12 @@ void PageSource::addPresentBytes(std::uint64_t& bytes) const {
 
 PageSource PageSources::openRequired(const MemoryObject& object) const {
     auto source = open(object);
-    if (!source)
-        failWith(ENOENT, "the images have no {}", describe(object));
+    if (!source) {
+        Error error(ENOENT, fmt::format("the images have no {}", describe(object)));
+        error.addHint(
+            "after a dump with --page-server, the directory of the page server has them: put all images there");
+        throw error;
+    }
     return std::move(*source);
 }
 

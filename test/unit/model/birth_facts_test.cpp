@@ -20,7 +20,7 @@ void add(ProcessTree& tree, pid_t pid, pid_t ppid, pid_t pgid, pid_t sid) {
 }
 
 BirthPlan planOf(const ProcessTree& tree, const ShellJobSession& outer) {
-    return BirthPlan::make(birthFacts(tree, outer, true), outer.session);
+    return BirthPlan::make(birthFacts(tree, outer), outer.session);
 }
 
 /// Returns a tree with the init of a pid namespace, and a child that leads session 5.
@@ -67,7 +67,7 @@ TEST_CASE("a job that is restored beside criu comes into its session and group")
 TEST_CASE("a job is refused without --shell-job") {
     ProcessTree tree;
     add(tree, 20, 0, 19, 18);
-    CHECK_THROWS_AS(birthFacts(tree, ShellJobSession::ownNamespace(), false), Error);
+    CHECK_THROWS_AS(requireOwnSession(tree), Error);
 }
 
 }  // namespace criu::model

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
+#include "criu/base/refusals.hpp"
 #include "criu/device/device_sockets.hpp"
 #include "criu/engine/file_kinds.hpp"
 #include "criu/engine/restore/files/f_owner_tid.hpp"
@@ -205,7 +206,7 @@ void RestoredFiles::make() {
         kind.half->prepare(*this);
     collectAll();
     for (const Kind& kind : kinds_)
-        kind.half->requireGiven(*this);
+        in_.refusals.attempt([&] { kind.half->requireGiven(*this); });
     rights_ = PathRights(in_.content.tree);
     plan_ = model::FilePlan::make(facts(), processes(), in_.births);
     for (std::size_t at = 0; at < collected_.size(); ++at)

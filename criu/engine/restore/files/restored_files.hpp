@@ -23,6 +23,10 @@
 #include "criu/model/file_plan.hpp"
 #include "criu/tty/outside_terminals.hpp"
 
+namespace criu {
+class Refusals;
+}  // namespace criu
+
 namespace criu::engine {
 
 /// Object that a process opens once, with one or several open file descriptions, such as both ends of a pipe.
@@ -48,6 +52,7 @@ public:
         const memory::Segments& segments;
         sockets::NetworkLock& network;
         device::RestoreDevices& devices;
+        Refusals& refusals;  ///< collector for missing options
     };
     /// Makes the fd kinds. make() then collects the files. All inputs must outlive this object.
     explicit RestoredFiles(const Inputs& inputs);
