@@ -86,6 +86,12 @@ bool isVariable(std::string_view entry, std::string_view name) noexcept {
     return entry.starts_with(name) && entry.substr(name.size()).starts_with('=');
 }
 
+/// Returns true if a failure at this stage ends the run. At other stages, the failure is only logged.
+bool decides(model::Stage stage) noexcept {
+    return stage != model::Stage::NetworkUnlock && stage != model::Stage::PreResume &&
+           stage != model::Stage::PostResume;
+}
+
 }  // namespace
 
 int ActionScripts::reached(const model::StageEvent& event) {
@@ -120,8 +126,12 @@ int ActionScripts::reached(const model::StageEvent& event) {
             environment.push_back(entry.data());
         environment.push_back(nullptr);
         const int one = runOne(*program, environment, event.stage == model::Stage::PostResume ? std::nullopt : limit_);
-        if (one != 0)
+        if (one != 0) {
             log_.warn("Action script {} at {} exited with status {}", *program, stage, one);
+            // The terminal and clients get the first cause of a failed run, so this cause names the script.
+            if (decides(event.stage))
+                log_.noteCause({0, fmt::format("action script {} at {} exited with status {}", *program, stage, one)});
+        }
         status |= one;
     }
     return status;

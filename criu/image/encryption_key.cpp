@@ -191,7 +191,7 @@ DumpKey::DumpKey(const ImageDir& images, std::span<const SecretKey> identities, 
         return unwrap(agreement_, symmetric_, each, identities, id_, key_->bytes());
     });
     if (!found) {
-        Error error(0, "the images are encrypted, and for none of the keys given");
+        Error error(ENOKEY, "the images are encrypted, and for none of the keys given");
         error.addHint("--decrypt names a file with the secret key of a recipient");
         throw error;
     }

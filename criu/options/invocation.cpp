@@ -119,7 +119,9 @@ Command takeCommand(std::vector<std::string>& words) {
     std::vector<std::string> names;
     for (const CommandRow& row : commandTable())
         names.emplace_back(row.name);
-    fail("unknown command '{}'{} (see criu --help)", name, didYouMean(name, names));
+    const bool isOption = name == "help" || name == "version";
+    fail("unknown command '{}'{} (see criu --help)", name,
+         isOption ? fmt::format("; did you mean --{}?", name) : didYouMean(name, names));
 }
 
 void applyEnvironment(model::Options& options) {

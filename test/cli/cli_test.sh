@@ -56,6 +56,10 @@ run 1
 has "$err" "*Error*no command given*"
 run 1 dmup
 has "$err" "*Error*unknown command 'dmup'; did you mean dump? (see criu --help)*"
+run 1 help
+has "$err" "*Error*unknown command 'help'; did you mean --help? (see criu --help)*"
+run 1 version
+has "$err" "*Error*unknown command 'version'; did you mean --version? (see criu --help)*"
 run 1 restore --no-default-config --config /nowhere.conf
 has "$err" "*Error*--config*/nowhere.conf: No such file*"
 mkdir empty

@@ -6,7 +6,7 @@ import signal
 import socket
 import subprocess
 
-from case import named, once, require, says, until
+from case import named, once, require, says, state, until
 
 
 def sleeper(case):
@@ -33,11 +33,45 @@ def scripts_that_do_not_start(case):
         file.write("touch ran\n")
     os.chmod("text", 0o755)
     says(case.dump(pid, "--action-script", "./text", status=1), r"Exec format error \(a script needs a first line")
+    says(case.dump(pid, "--action-script", "./own-script word", status=1), r"No such file or directory \('./own-script word' is taken as the name of one program")
     case.dump(pid, "--action-script", "./own-script")
     require(os.path.exists("images/ran"), "the script didn't run")
     os.chmod("own-script", 0o644)
     says(case.criu("restore", "-D", case.images, "--exec-cmd", "--", os.path.abspath("own-script"), status=1),
          r"Permission denied \(.*chmod \+x")
+
+
+def scripts_that_fail(case):
+    """The terminal gets the name of the script, its stage and its status."""
+    pid = sleeper(case)
+    with open("failing", "w", encoding="ascii") as file:
+        file.write('#!/bin/sh\n[ "$CRTOOLS_SCRIPT_ACTION" != "$STAGE" ] || exit 3\n')
+    os.chmod("failing", 0o755)
+    script = os.path.abspath("failing")
+    for stage, status in (("pre-dump", 1), ("post-dump", 3)):
+        said = case.dump(pid, "-o", "dump.log", "--action-script", script, status=status, env={**os.environ, "STAGE": stage})
+        once(said, f"Error: action script {script} at {stage} exited with status 3")
+        until(lambda: state(pid) == "S", "the program runs on")
+    case.dump(pid, "-o", "dump.log")
+    for stage in ("post-restore", "pre-resume"):
+        ignored = stage == "pre-resume"
+        said = case.restore("-o", "restore.log", "--action-script", script, status=0 if ignored else 1, env={**os.environ, "STAGE": stage})
+        if ignored:
+            require("Error" not in said, said)
+        else:
+            once(said, f"Error: action script {script} at {stage} exited with status 3")
+    os.kill(pid, signal.SIGKILL)
+
+
+def no_page_server(case):
+    """A page server that has ended, as each does after one dump."""
+    pid = sleeper(case)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    says(case.dump(pid, "--page-server", "--address", "127.0.0.1", "--port", port, status=1),
+         r"Connection refused \(no process listens there; criu page-server ends after one dump")
+    os.kill(pid, signal.SIGKILL)
 
 
 def init_as_root(case):
@@ -81,6 +115,11 @@ def keys(case):
              "--sign: public: the file has no secret key, but a public key")
     says(case.criu("restore", "-D", case.images, "--decrypt", "public", status=1),
          "--decrypt: public: the file has no secret key, but a public key")
+    case.dump(pid, "-R", "--encrypt", "public")
+    said = case.criu("verify", case.images, status=1)
+    says(said, r"images are encrypted: .*\(--decrypt names a file")
+    require("Damaged" not in said, said)
+    says(case.criu("verify", case.images, "--decrypt", "secret"), "files of .* bytes are as .* encrypted")
     with open("id.pub", "w", encoding="ascii") as file:
         file.write("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ7mYc2mYc2mYc2mYc2mYc2mYc2mYc2mYc2mYc2mYc2m me\n")
     says(case.dump(pid, "--encrypt", "id.pub", status=1), r"it is a key of ssh; accepted: a public key or a certificate in PEM \(X25519")
@@ -127,7 +166,7 @@ def traced(case):
     """The tracer has a name."""
     pid = sleeper(case)
     tracer = case.python(f"import ctypes\nlibc = ctypes.CDLL(None)\nlibc.ptrace(0x4206, {pid}, 0, 0)\nready()\ntime.sleep(1000)\n")
-    says(case.dump(pid, status=1), rf"is traced by process {tracer.pid} \(python3[^)]*\)")
+    says(case.dump(pid, status=1), rf"process {pid}: it is traced by process {tracer.pid} \(python3[^)]*\)")
 
 
 def relative_server(case):
@@ -146,4 +185,4 @@ def relative_server(case):
     os.kill(program.pid, signal.SIGKILL)
 
 
-CASES = [full_disk, streams, traced, relative_server, scripts_that_do_not_start, init_as_root, never_end_init, keys, values_apart]
+CASES = [scripts_that_fail, no_page_server, full_disk, streams, traced, relative_server, scripts_that_do_not_start, init_as_root, never_end_init, keys, values_apart]

@@ -257,8 +257,8 @@ int check(const model::Options& options, std::span<const BasicCheck> basics, std
                              basics.size());
     else if (missing != 0)  // keep the first words of both messages: programs that call criu compare them
         output = fmt::format(
-            "Looks good but some kernel features are missing:\n{} features that some programs need to be dumped.\n",
-            missing);
+            "Looks good but some kernel features are missing:\n{} that some programs need to be dumped or restored.\n",
+            missing == 1 ? "1 feature" : fmt::format("{} features", missing));
     else
         output = "Looks good.\n";
     return lacking + missing == 0 ? 0 : 1;

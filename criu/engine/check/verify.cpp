@@ -125,6 +125,10 @@ void verifyAll(Run& run, ImageDir& images, DamageReport& report) {
     } catch (const Error& error) {
         if (error.code() == EINTR)
             throw;
+        if (error.code() == ENOKEY) {
+            report.lacking(error.what());  // no key to look into the images, which may be good
+            return;
+        }
         report.damage(error.what());
     }
     // Skips the checksums if the signature or the encryption has already verified all content.

@@ -46,13 +46,13 @@ std::string describeTracer(pid_t tracer) {
 /// them.
 void refuseUntraceable(const FrozenTask& task) {
     if (task.status.tracerPid != 0) {
-        Error error(0, fmt::format("is traced by {}", describeTracer(task.status.tracerPid)));
+        Error error(0, fmt::format("it is traced by {}", describeTracer(task.status.tracerPid)));
         error.addHint("a process has one tracer only: let the debugger detach, or end it");
         throw error;
     }
     constexpr std::uint32_t kKernelThread = 0x00200000;  // PF_KTHREAD
     if ((task.stat.flags & kKernelThread) != 0)
-        fail("is a kernel thread");
+        fail("it is a kernel thread");
 }
 
 /// Reads the status of a process whose main thread has ended. The kernel shows memory and processor state of

@@ -137,7 +137,7 @@ std::vector<Link> chainOf(Run& run, ImageDir& images) {
         return {};
     }
     if (identities.empty()) {
-        Error error(0, fmt::format("the images in {} are encrypted", images.name()));
+        Error error(ENOKEY, fmt::format("the images in {} are encrypted", images.name()));
         error.addHint("--decrypt names a file with the secret key of a recipient");
         throw error;
     }

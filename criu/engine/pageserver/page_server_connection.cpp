@@ -135,8 +135,12 @@ memory::PageConnection connectAnew(const model::Options& options, StopRequest& s
     int result = ::connect(socket.get(), address.get(), address.size) == 0 ? 0 : errno;
     if (result == EINPROGRESS)
         result = finishConnecting(socket.get(), stop, options.timeout);
-    if (result != 0)
-        failWith(result, "connect to the page server {} port {}", *options.address, *options.port);
+    if (result != 0) {
+        Error error(result, fmt::format("connect to the page server {} port {}", *options.address, *options.port));
+        if (result == ECONNREFUSED)
+            error.addHint("no process listens there; criu page-server ends after one dump, so start it for each");
+        throw error;
+    }
     return securedAsClient({std::move(socket), stop, options.timeout}, options);
 }
 

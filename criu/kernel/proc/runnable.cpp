@@ -54,7 +54,10 @@ void failStart(const std::string& program, int code, std::string what) {
     const bool hasSlash = program.find('/') != std::string::npos;
     struct stat status {};
     const bool exists = ::stat(program.c_str(), &status) == 0 && S_ISREG(status.st_mode);
-    if (!hasSlash && code == ENOENT)
+    const bool hasBlank = program.find(' ') != std::string::npos;
+    if (hasBlank && code == ENOENT)
+        error.addHint(fmt::format("'{}' is taken as the name of one program, without arguments", program));
+    else if (!hasSlash && code == ENOENT)
         error.addHint(
             fmt::format("a name without a slash is looked up in PATH; in the current directory it is ./{}", program));
     else if (code == EACCES && exists && (status.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) == 0)

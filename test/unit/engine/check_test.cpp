@@ -166,7 +166,7 @@ TEST_CASE("check: a device's features are asked for only where it is") {
     CHECK(run(options, {kFine}, kDevice).status == 0);
     options.checkExtra = true;
     CHECK(run(options, {kFine}, kDevice).status == 1);
-    CHECK_THAT(run(options, {kFine}, kDevice).output, Contains("1 features"));
+    CHECK_THAT(run(options, {kFine}, kDevice).output, Contains("\n1 feature that"));
 }
 
 TEST_CASE("check: a device's parts are told with it") {
