@@ -48,7 +48,7 @@ class Conversion(Scratch):
         for command, source, expected in (("decode", image, json.dumps(TREE).encode()), ("encode", text, data)):
             with open(source, "rb") as stream:
                 content = stream.read()
-            for words, given in ((["-i", source], None), (["--in", source], None), ([], content)):
+            for words, given in ((["-i", source], None), (["--in", source], None), ([source], None), ([], content)):
                 result = crit(command, *words, data=given)
                 end = b"\n" if command == "decode" else b""
                 self.assertEqual((result.returncode, result.stdout, result.stderr), (0, expected + end, b""))

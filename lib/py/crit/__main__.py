@@ -169,7 +169,9 @@ def _parser() -> argparse.ArgumentParser:
     decode.add_argument("--pretty", action="store_true", help="on many lines, with flags, addresses and the like in words")
     encode = command("encode", "makes an image of JSON", _encode)
     for made in (decode, encode):
-        made.add_argument("-i", "--in", dest="input", metavar="FILE", help="instead of standard input")
+        source = made.add_mutually_exclusive_group()
+        source.add_argument("file", nargs="?", metavar="FILE", help="the same as --in FILE")
+        source.add_argument("-i", "--in", dest="input", metavar="FILE", help="instead of standard input")
         made.add_argument("-o", "--out", dest="output", metavar="FILE", help="instead of standard output")
     command("info", "says an image's kind and number of entries", _info).add_argument("input", metavar="FILE")
     show = command("show", "shows an image, or a summary of a directory of images, to people", _show, pretty=True, output=None)
@@ -209,6 +211,8 @@ def main() -> int:
     """Runs the command. Returns the exit status: 0, or 1 for any failure. argparse exits with 2 for wrong usage."""
     parser = _parser()
     options = parser.parse_args()
+    if getattr(options, "file", None):  # decode and encode
+        options.input = options.file
     if not hasattr(options, "function"):
         parser.print_usage(sys.stderr)
         print("crit: error: too few arguments", file=sys.stderr)
