@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <linux/audit.h>
+
+#include <cstdint>
 #include <string_view>
 
 /// Names and numbers of kernel interfaces that differ between processors.
@@ -13,5 +16,8 @@ inline constexpr std::string_view kLockedProtectionLine = "x86_Thread_features_l
 
 /// Value of O_LARGEFILE in the kernel; libc defines O_LARGEFILE as 0 for 64-bit programs.
 inline constexpr int kLargeFile = 0100000;
+
+/// Architecture in the calls of 64-bit programs that a seccomp filter gets (seccomp_data.arch).
+inline constexpr std::uint32_t kAuditArch = AUDIT_ARCH_X86_64;
 
 }  // namespace criu::kernel
