@@ -69,7 +69,7 @@ AnyRecord ImageReader::nextOf(const ProtobufCMessageDescriptor& descriptor) {
     const auto body = buffered().subspan(sizeof(size), size);
     const ErrorContext context([&] { return position(); });
     std::set<UnknownField> unknown;
-    AnyRecord record = decodeMessage(descriptor, body, &unknown, pool_);
+    AnyRecord record = decodeMessage(descriptor, body, &unknown, pool_, form_);
     if (!unknown.empty())
         reportUnknown(unknown);
     begin_ += sizeof(size) + size;

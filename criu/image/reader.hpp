@@ -34,6 +34,9 @@ public:
     /// Stores the records that the reader decodes from now on in `pool`, which must outlive them.
     void storeIn(RecordPool& pool) noexcept { pool_ = &pool; }
 
+    /// Makes the reader accept only records in canonical form.
+    void requireCanonical() noexcept { form_ = Encoding::Canonical; }
+
     /// Reads the next record. Returns nullopt at the end of the file.
     template <Message T>
     std::optional<Record<T>> next() {
@@ -115,6 +118,7 @@ private:
     std::uint64_t record_ = 0;        // number of records that were read
     Log* losses_ = nullptr;
     RecordPool* pool_ = nullptr;
+    Encoding form_ = Encoding::Any;
     std::set<UnknownField> unknown_;  // unknown fields that were found in earlier records
 };
 

@@ -13,28 +13,36 @@ namespace criu {
 namespace {
 
 // Check of a message's structure before protobuf-c decodes it. protobuf-c has two faults: it recurses into nested
-// messages without limit, and ends a string at a zero byte. The check accepts bytes that it can't parse, because
-// protobuf-c rejects them later.
+// messages without limit, and ends a string at a zero byte. Without Encoding::Canonical, the check accepts bytes that
+// it can't parse, because protobuf-c rejects them later.
 class StructureCheck {
 public:
-    explicit StructureCheck(std::set<UnknownField>* unknown) noexcept : unknown_(unknown) {}
+    StructureCheck(std::set<UnknownField>* unknown, Encoding form) noexcept
+        : unknown_(unknown), canonical_(form == Encoding::Canonical) {}
 
     void check(const ProtobufCMessageDescriptor& descriptor, std::span<const std::byte> bytes, unsigned depth) const {
         if (depth > kMaxRecordNesting)
             fail("{} is nested deeper than {} levels", descriptor.name, kMaxRecordNesting);
+        std::uint64_t last = 0;
         while (!bytes.empty()) {
             std::uint64_t tag = 0;
             std::uint64_t length = 0;
             if (!takeVarint(bytes, tag))
-                return;
-            if (unknown_ != nullptr && fieldOf(descriptor, tag >> 3) == nullptr)
-                unknown_->insert({descriptor.name, tag >> 3});
-            switch (static_cast<unsigned>(tag & 7)) {
+                return refuse(descriptor, last);
+            const std::uint64_t number = tag >> 3;
+            const auto wire = static_cast<unsigned>(tag & 7);
+            const ProtobufCFieldDescriptor* const field = fieldOf(descriptor, number);
+            if (unknown_ != nullptr && field == nullptr)
+                unknown_->insert({descriptor.name, number});
+            if (canonical_ && (number < last || !fits(field, wire, number == last)))
+                return refuse(descriptor, number);
+            last = number;
+            switch (wire) {
                 case kVarint: {
                     std::uint64_t value = 0;
                     if (!takeVarint(bytes, value))
-                        return;
-                    checkNumber(descriptor, tag >> 3, value);
+                        return refuse(descriptor, number);
+                    checkNumber(descriptor, number, value);
                     break;
                 }
                 case kFixed64:
@@ -45,14 +53,14 @@ public:
                     break;
                 case kLengthPrefixed:
                     if (!takeVarint(bytes, length) || length > bytes.size())
-                        return;
-                    checkField(descriptor, tag >> 3, bytes.first(length), depth);
+                        return refuse(descriptor, number);
+                    checkField(descriptor, number, bytes.first(length), depth);
                     break;
                 default:
-                    return;
+                    return refuse(descriptor, number);
             }
             if (length > bytes.size())
-                return;
+                return refuse(descriptor, number);
             bytes = bytes.subspan(length);
         }
     }
@@ -62,6 +70,53 @@ private:
     static constexpr unsigned kFixed64 = 1;
     static constexpr unsigned kLengthPrefixed = 2;
     static constexpr unsigned kFixed32 = 5;
+
+    /// Throws Error in canonical form. Else the caller ends the check, and protobuf-c rejects the message.
+    void refuse(const ProtobufCMessageDescriptor& descriptor, std::uint64_t number) const {
+        if (canonical_)
+            fail("{} isn't in canonical form at field {}, which --untrusted requires", descriptor.name, number);
+    }
+
+    /// Returns the wire type of a single value.
+    static unsigned wireOf(ProtobufCType type) noexcept {
+        switch (type) {
+            case PROTOBUF_C_TYPE_SFIXED32:
+            case PROTOBUF_C_TYPE_FIXED32:
+            case PROTOBUF_C_TYPE_FLOAT:
+                return kFixed32;
+            case PROTOBUF_C_TYPE_SFIXED64:
+            case PROTOBUF_C_TYPE_FIXED64:
+            case PROTOBUF_C_TYPE_DOUBLE:
+                return kFixed64;
+            case PROTOBUF_C_TYPE_STRING:
+            case PROTOBUF_C_TYPE_BYTES:
+            case PROTOBUF_C_TYPE_MESSAGE:
+                return kLengthPrefixed;
+            default:
+                return kVarint;
+        }
+    }
+
+    /// Returns true if a field may have a wire type. A repeated number may be in packed form. `again`: true if the
+    /// field precedes. Accepts unknown fields once, because they are reported apart.
+    static bool fits(const ProtobufCFieldDescriptor* field, unsigned wire, bool again) noexcept {
+        if (field == nullptr)
+            return true;
+        const bool repeated = field->label == PROTOBUF_C_LABEL_REPEATED;
+        const unsigned usual = wireOf(field->type);
+        return (repeated || !again) && (wire == usual || (repeated && wire == kLengthPrefixed));
+    }
+
+    /// Returns true if `value` consists of complete numbers.
+    [[nodiscard]] bool isPacked(std::span<const std::byte> value, unsigned wire) const noexcept {
+        if (wire != kVarint)
+            return value.size() % (wire == kFixed32 ? 4 : 8) == 0;
+        std::uint64_t element = 0;
+        while (!value.empty())
+            if (!takeVarint(value, element))
+                return false;
+        return true;
+    }
 
     static const ProtobufCFieldDescriptor* fieldOf(const ProtobufCMessageDescriptor& descriptor, std::uint64_t number) {
         if (number > UINT32_MAX)
@@ -85,6 +140,8 @@ private:
         const ProtobufCFieldDescriptor* const field = fieldOf(descriptor, number);
         if (field == nullptr)
             return;
+        if (const unsigned wire = wireOf(field->type); wire != kLengthPrefixed && !isPacked(value, wire))
+            refuse(descriptor, number);
         if (field->type == PROTOBUF_C_TYPE_MESSAGE)
             check(*static_cast<const ProtobufCMessageDescriptor*>(field->descriptor), value, depth + 1);
         else if (field->type == PROTOBUF_C_TYPE_STRING &&
@@ -95,12 +152,15 @@ private:
                 checkNumber(descriptor, number, element);
     }
 
-    static bool takeVarint(std::span<const std::byte>& bytes, std::uint64_t& value) noexcept {
+    /// Reads a number. Returns false if it is incomplete or too long; in canonical form, also if it isn't the shortest.
+    [[nodiscard]] bool takeVarint(std::span<const std::byte>& bytes, std::uint64_t& value) const noexcept {
         value = 0;
         for (unsigned index = 0; index < bytes.size() && index < 10; ++index) {
             const auto byte = std::to_integer<std::uint64_t>(bytes[index]);
             value |= (byte & 0x7f) << (7 * index);
             if ((byte & 0x80) == 0) {
+                if (canonical_ && index > 0 && byte == 0)
+                    return false;
                 bytes = bytes.subspan(index + 1);
                 return true;
             }
@@ -109,13 +169,14 @@ private:
     }
 
     std::set<UnknownField>* unknown_;
+    const bool canonical_;
 };
 
 }  // namespace
 
 AnyRecord decodeMessage(const ProtobufCMessageDescriptor& descriptor, std::span<const std::byte> bytes,
-                        std::set<UnknownField>* unknown, RecordPool* pool) {
-    StructureCheck(unknown).check(descriptor, bytes, 0);
+                        std::set<UnknownField>* unknown, RecordPool* pool, Encoding form) {
+    StructureCheck(unknown, form).check(descriptor, bytes, 0);
     AnyRecord message(::protobuf_c_message_unpack(&descriptor, pool == nullptr ? nullptr : pool->allocator(),
                                                   bytes.size(), reinterpret_cast<const std::uint8_t*>(bytes.data())),
                       MessageDeleter{pool != nullptr});

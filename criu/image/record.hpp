@@ -63,11 +63,21 @@ struct UnknownField {
     friend auto operator<=>(const UnknownField&, const UnknownField&) = default;
 };
 
+/// Form of the encoding that decodeMessage() accepts.
+enum class Encoding {
+    Any,
+    /// Only the form that protobuf-c and other libraries write: known wire types, fields in ascending order, a single
+    /// value for each field that isn't repeated, shortest numbers. For images whose author isn't trusted: protobuf-c
+    /// then never sees malformed bytes, and never merges two values of a nested message.
+    Canonical,
+};
+
 /// Decodes one message; never returns null. Throws Error if the bytes are invalid, if messages are nested deeper than
 /// kMaxRecordNesting, or if a string contains a zero byte. `unknown`: gets the unknown fields of the message and of
 /// nested messages; may be null. `pool`: gets the message, and must outlive it; may be null.
 AnyRecord decodeMessage(const ProtobufCMessageDescriptor& descriptor, std::span<const std::byte> bytes,
-                        std::set<UnknownField>* unknown = nullptr, RecordPool* pool = nullptr);
+                        std::set<UnknownField>* unknown = nullptr, RecordPool* pool = nullptr,
+                        Encoding form = Encoding::Any);
 
 /// Decodes a message of type T that isn't a record of an image, for instance an RPC message or a message in GPU images.
 template <Message T>

@@ -30,9 +30,11 @@ class Proto:
                     for label, of, field, number in re.findall(r"(\w+)\s+(\w+)\s+(\w+)\s*=\s*(\d+)", body)}
 
     def encode(self, message, values):
-        """Encodes a dictionary as a message. Repeated fields are lists, messages are dictionaries."""
+        """Encodes a dictionary as a message, with fields in ascending order. Repeated fields are lists, messages are
+        dictionaries.
+        """
         out = b""
-        for field, value in values.items():
+        for field, value in sorted(values.items(), key=lambda item: int(self.messages[message][item[0]][0])):
             number, of, label = self.messages[message][field]
             for item in value if label == "repeated" else [value]:
                 out += self._encode_one(number, of, item)

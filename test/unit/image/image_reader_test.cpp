@@ -361,3 +361,76 @@ TEST_CASE("with --allow-loss=image-fields, an unknown field is a warning, once f
     ImageReader refusing(bytes.file(), ImageKind::Pstree, "pstree.img", ImageVersion::V1_1, &log);
     CHECK_THAT(errorOf([&] { (void)refusing.all<PstreeEntry>(); }), Contains("--allow-loss=image-fields"));
 }
+
+namespace {
+
+/// Returns the error of reading one record of cgroup.img from a directory whose author isn't trusted.
+std::string errorOfCanonical(std::string_view encoding, bool canonical = true) {
+    ImageReader reader(Bytes::headerOf(ImageKind::Cgroup).record(encoding).file(), ImageKind::Cgroup, "cgroup.img");
+    if (canonical)
+        reader.requireCanonical();
+    return errorOf([&] { (void)reader.next<CgroupEntry>(); });
+}
+
+}  // namespace
+
+TEST_CASE("an untrusted record must be in canonical form") {
+    using namespace std::string_view_literals;
+    // cgroup_entry: 1 is repeated cg_set_entry {1: id, 2: repeated cg_member_entry}, 2 is repeated controllers.
+    CHECK(errorOfCanonical("\x0a\x02\x08\x01\x0a\x02\x08\x02"sv).empty());
+    const std::pair<std::string_view, std::string_view> refused[] = {
+        {"a number that isn't the shortest", "\x0a\x03\x08\x81\x00"sv},
+        {"a field that isn't repeated comes twice", "\x0a\x04\x08\x01\x08\x02"sv},
+        {"a tag that isn't the shortest", "\x8a\x00\x02\x08\x01"sv},
+        {"a length that isn't the shortest", "\x0a\x82\x00\x08\x01"sv},
+    };
+    for (const auto& [what, encoding] : refused) {
+        INFO(what);
+        CHECK_THAT(errorOfCanonical(encoding), Contains("isn't in canonical form") && Contains("--untrusted"));
+        CHECK_THAT(errorOfCanonical(encoding, false), !Contains("canonical"));
+    }
+    const std::pair<std::string_view, std::string_view> malformed[] = {
+        {"a wrong wire type", "\x08\x01"sv},
+        {"an unknown wire type", "\x0f\x01"sv},
+        {"a length that exceeds the message", "\x0a\x7f\x08"sv},
+        {"an incomplete number", "\x0a\x01\x08"sv},
+        {"a number of eleven bytes", "\x0a\x0c\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"sv},
+    };
+    for (const auto& [what, encoding] : malformed) {
+        INFO(what);
+        CHECK_THAT(errorOfCanonical(encoding), Contains("isn't in canonical form"));
+        CHECK_THAT(errorOfCanonical(encoding, false), Contains("are not a valid"));
+    }
+}
+
+TEST_CASE("an untrusted record has fields in ascending order, and lists of numbers in both forms") {
+    using namespace std::string_view_literals;
+    const auto errorOfPstree = [](std::string_view encoding) {
+        ImageReader reader(Bytes::headerOf(ImageKind::Pstree).record(encoding).file(), ImageKind::Pstree, "pstree.img");
+        reader.requireCanonical();
+        return errorOf([&] { (void)reader.next<PstreeEntry>(); });
+    };
+    // 1 to 4: numbers, 5: repeated threads
+    constexpr std::string_view kNumbers = "\x08\x01\x10\x00\x18\x01\x20\x01"sv;
+    const auto with = [&](std::string_view threads) { return std::string(kNumbers) + std::string(threads); };
+    CHECK(errorOfPstree(with("\x28\x01\x28\x02"sv)).empty());
+    CHECK(errorOfPstree(with("\x2a\x02\x01\x02"sv)).empty());
+    CHECK_THAT(errorOfPstree(with("\x2a\x02\x01\x82"sv)), Contains("canonical form at field 5"));
+    CHECK_THAT(errorOfPstree("\x10\x00\x08\x01\x18\x01\x20\x01"sv), Contains("canonical form at field 1"));
+}
+
+TEST_CASE("images that criu writes are in canonical form") {
+    const criu::test::TemporaryDir place;
+    criu::ImageDir images = place.images();
+    images.distrust();
+    {
+        auto writer = images.create(ImageKind::Pstree);
+        std::uint32_t threads[] = {7, 300, 70'000};
+        PstreeEntry entry = process(7);
+        entry.n_threads = std::size(threads);
+        entry.threads = threads;
+        writer.write(entry);
+        writer.finish();
+    }
+    CHECK(images.openRequired(ImageKind::Pstree).only<PstreeEntry>()->threads[2] == 70'000);
+}
