@@ -143,7 +143,7 @@ ImageDir takeImages(Run& run) {
     ImageDir images(std::move(run.imagesDir), run.options.imagesDir);
     limit(images, run.client);
     if (run.options.untrusted)
-        images.refuseLinks();
+        images.distrust();
     images.setDirectIo(run.options.imageIo == model::ImageIo::Direct);
     return images;
 }

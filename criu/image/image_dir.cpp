@@ -50,7 +50,7 @@ UniqueFd openOfClient(const ImageDir& dir, const std::string& name, int flags) {
 UniqueFd openExisting(const ImageDir& dir, const std::string& name, int flags) {
     if (dir.isLimited())
         return openOfClient(dir, name, flags);
-    if (dir.refusesLinks())
+    if (dir.isDistrusted())
         flags |= O_NOFOLLOW;
     UniqueFd fd(::openat(dir.fd(), name.c_str(), flags | kWithoutWaiting));
     if (!fd && errno == EACCES && dir.usernsd() != nullptr)
@@ -108,7 +108,7 @@ std::optional<ImageDir> ImageDir::openParent() const {
             return std::nullopt;
         failErrno("look up the parent of {}", name_);
     }
-    if (refusesLinks_)
+    if (distrusted_)
         fail("the images in {} have a parent directory, which --untrusted forbids", name_);
     UniqueFd parent(::openat(fd(), kParentLink, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!parent) {
@@ -192,7 +192,10 @@ std::optional<ImageReader> ImageDir::openRead(ImageKind kind, std::uint64_t id) 
     UniqueFd fd = openHere(*this, supply_, file, O_RDONLY);
     if (!fd)
         return std::nullopt;
-    return ImageReader(std::move(fd), kind, std::move(file), version_, losses_);
+    ImageReader reader(std::move(fd), kind, std::move(file), version_, losses_);
+    if (distrusted_)
+        reader.requireCanonical();
+    return reader;
 }
 
 ImageReader ImageDir::openRequired(ImageKind kind, std::uint64_t id) const {

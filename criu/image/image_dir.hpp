@@ -93,16 +93,24 @@ public:
     /// Applies the file rights of limitTo() to the calling thread until the result is destroyed. For code that uses
     /// fd() directly. Returns null if limitTo() wasn't called.
     [[nodiscard]] std::unique_ptr<kernel::FileRightsScope> takeRights() const;
-    /// Makes criu open no link in the directory, and no parent directory, because the author of the images may have
-    /// created them.
-    void refuseLinks() noexcept { refusesLinks_ = true; }
-    [[nodiscard]] bool refusesLinks() const noexcept { return refusesLinks_; }
+    /// Applies the rules of --untrusted. criu opens no link in the directory, and no parent directory, because the
+    /// author of the images may have created them. Readers accept only records in canonical form.
+    void distrust() noexcept { distrusted_ = true; }
+    [[nodiscard]] bool isDistrusted() const noexcept { return distrusted_; }
+
+    /// Sets the spool with the unpacked content of compressed images, which confined processes have decoded. criu then
+    /// decodes no compressed image of this directory itself.
+    void setUnpacked(ImageDir spool) { unpacked_ = std::make_unique<ImageDir>(std::move(spool)); }
+    /// Returns the spool of setUnpacked(), or null. Its files have the names of the compressed images.
+    [[nodiscard]] const ImageDir* unpacked() const noexcept { return unpacked_.get(); }
     [[nodiscard]] bool isLimited() const noexcept { return rights_ != nullptr; }
 
     /// Sets the usernsd, which opens files for processes that may not read the directory. `usernsd` must outlive this
     /// object.
     void setUsernsd(const kernel::Usernsd& usernsd) noexcept {
         usernsd_ = &usernsd;
+        if (unpacked_)
+            unpacked_->setUsernsd(usernsd);
         if (parent_)
             parent_->setUsernsd(usernsd);
     }
@@ -125,6 +133,7 @@ public:
     /// Sets the supply from which criu fetches each file before it opens the file. If null, all files are in the
     /// directory. The supply must outlive this object.
     void setSupply(const ImageSupply* supply) noexcept { supply_ = supply; }
+    [[nodiscard]] bool hasSupply() const noexcept { return supply_ != nullptr; }
     /// Returns the descriptor of the supply (ImageSupply::descriptor()), or -1.
     [[nodiscard]] int supplyDescriptor() const noexcept;
     /// Fetches a file from the supply, for code that opens the file without this class.
@@ -153,6 +162,8 @@ public:
     template <typename Mover>
     void move(Mover&& mover) {
         directory_ = mover(std::move(directory_));
+        if (unpacked_)
+            unpacked_->move(mover);
         if (parent_)
             parent_->move(mover);
     }
@@ -165,7 +176,7 @@ private:
     std::string name_;
     ImageVersion version_ = ImageVersion::V1_1;
     bool directIo_ = false;
-    bool refusesLinks_ = false;
+    bool distrusted_ = false;
     const kernel::Usernsd* usernsd_ = nullptr;
     ImageOutlet* outlet_ = nullptr;
     const ImageSupply* supply_ = nullptr;
@@ -173,6 +184,7 @@ private:
     std::shared_ptr<const kernel::FileRights> rights_;  ///< file rights of the client; null if criu's own rights apply
     std::shared_ptr<WrittenSums> sums_;                 ///< checksums of created files; null if none are computed
     std::unique_ptr<ImageDir> parent_;
+    std::unique_ptr<ImageDir> unpacked_;
 };
 
 }  // namespace criu

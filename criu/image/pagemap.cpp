@@ -181,6 +181,11 @@ void Pagemap::becomeBlocks() {
         appendBlocks(ranges_[index], nullptr);
 }
 
+void Pagemap::becomeUncompressed() noexcept {
+    codec_ = 0;
+    blocks_.clear();
+}
+
 void Pagemap::appendChecksums(const PagemapRange& range, std::span<const std::uint32_t> checksums) {
     const std::uint64_t pages = has(range.flags, PageFlags::Present) ? range.pages : 0;
     if (checksums.size() != pages)

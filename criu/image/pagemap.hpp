@@ -111,6 +111,8 @@ public:
     [[nodiscard]] std::uint32_t codec() const noexcept { return codec_; }
     /// Returns the blocks of a compressed pagemap in ascending order of position.
     [[nodiscard]] std::span<const StoredBlock> blocks() const noexcept { return blocks_; }
+    /// Makes this pagemap refer to an uncompressed pages file that has the content of all blocks at their positions.
+    void becomeUncompressed() noexcept;
     /// Returns the checksum (Checksum) of each page of content, in ascending order of position; empty if the images
     /// contain no checksums.
     [[nodiscard]] std::span<const std::uint32_t> checksums() const noexcept { return checksums_; }

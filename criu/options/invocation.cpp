@@ -324,6 +324,8 @@ static void requireUntrustedFits(Invocation& invocation) {
     if (choosesCgroups && options.cgroupMode != model::CgroupMode::Ignore)
         fail("--untrusted needs --manage-cgroups=ignore: start criu in the cgroup for the tree");
     options.cgroupMode = model::CgroupMode::Ignore;
+    if (options.stream || options.providerSocket)
+        fail("--untrusted excludes --stream and an external memory provider: all images must exist before the restore");
     if (options.autoExtMounts || std::any_of(options.externals.begin(), options.externals.end(), [](const auto& each) {
             return each.type == model::ExternalType::Mount && each.id.empty();
         }))

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Cases about `criu restore --untrusted`: a container that it restores, and one hostile image or file for each rule."""
 
+import io
 import os
 import shutil
 import signal
 import stat
 import struct
+import subprocess
+import tarfile
 
 from case import Skipped, require, says, until
 from harness import processes, rpc
@@ -19,7 +22,27 @@ mount --bind "$ROOTFS" "$ROOTFS"
 cd "$ROOTFS"
 mount -t proc proc proc
 pivot_root . old
-exec /bin/busybox sh -c '/bin/busybox umount -l /old; cd /; exec </data >/out 2>/out; echo ready; exec /bin/busybox sleep 1000000'
+exec /bin/busybox sh -c '/bin/busybox umount -l /old; cd /; exec </data >/out 2>/out; '"$PROGRAM"
+"""
+IDLE = "echo ready; exec /bin/busybox sleep 1000000"
+# Fills memory and a tmpfs, and compares both when the file `go` exists.
+CHECKING = """
+b=/bin/busybox
+$b mount -t tmpfs tmpfs /tmp
+$b seq 1 20000 >/tmp/numbers
+$b seq 1 3000000 >/tmp/large
+$b mkdir /tmp/folder
+$b ln -s ../numbers /tmp/folder/link
+$b ln /tmp/numbers /tmp/hard
+$b mkfifo -m 640 /tmp/fifo
+$b truncate -s 9999999 /tmp/holes
+memory=$($b cat /tmp/numbers)
+look() { echo "$memory" | $b md5sum; $b md5sum /tmp/numbers /tmp/folder/link /tmp/hard /tmp/holes /tmp/large; $b stat -c "%n %a %u %h %s %Y" /tmp/*; }
+before=$(look)
+echo ready
+while [ ! -e /go ]; do $b sleep 0.1; done
+if [ "$(look)" = "$before" ]; then echo equal; else echo "$before"; look; fi
+exec /bin/busybox sleep 1000000
 """
 
 
@@ -31,13 +54,13 @@ def protocol(name):
 class Container:
     """A process in private namespaces with a small root, and its images."""
 
-    def __init__(self, case):
+    def __init__(self, case, program=IDLE):
         self.case = case
         self.root = os.path.join(case.work, "rootfs")
         busybox = shutil.which("busybox")
         if busybox is None:
             raise Skipped("busybox isn't installed")
-        for folder in ("", "bin", "old", "proc"):
+        for folder in ("", "bin", "dev", "old", "proc", "tmp"):
             os.mkdir(os.path.join(self.root, folder))
         shutil.copy(busybox, self.root + BUSYBOX)
         for name in ("data", "out"):
@@ -49,16 +72,25 @@ class Container:
         self.init = processes.Init()
         self.pid = self.init.start(["/usr/bin/unshare", "--mount", "--net", "--ipc", "--propagation", "private", "/bin/sh", "-c", ENTER],
                                    "/", os.path.join(self.root, "log"), session=True, own_users="yes",
-                                   env={"PATH": os.environ["PATH"], "ROOTFS": self.root})
+                                   env={"PATH": os.environ["PATH"], "ROOTFS": self.root, "PROGRAM": program})
         until(lambda: (processes.status(self.pid) or {}).get("Name") == "busybox" and self.says("out") == "ready\n"
-              and "sleep" in (processes.text(f"/proc/{self.pid}/cmdline") or ""), "the container runs")
-        case.criu("dump", "-t", str(self.pid), "-D", case.images, "--manage-cgroups=ignore")
-        self.init.wait(self.pid, processes.PATIENCE, "the end of the container")
+              and (program is not IDLE or "sleep" in (processes.text(f"/proc/{self.pid}/cmdline") or "")), "the container runs")
+        self.dump(self.pid, case.images)
+
+    def dump(self, pid, images, *words):
+        """Dumps the tree, which ends."""
+        self.case.criu("dump", "-t", str(pid), "-D", images, "--manage-cgroups=ignore", *words)
+        until(lambda: self.init.reap() or pid not in processes.pids(), "the end of the container")
 
     def says(self, name):
         """The content of a file in the root directory."""
         with open(os.path.join(self.root, name), encoding="ascii") as file:
             return file.read()
+
+    def end(self):
+        """Kills the restored container."""
+        os.kill(self.pid, signal.SIGKILL)
+        until(lambda: self.init.reap() or self.pid not in processes.pids(), "its end")
 
     def restore(self, images, *words, root=True, ids=RANGE, status=0):
         """Runs criu restore, and returns what it says."""
@@ -122,8 +154,8 @@ def untrusted_container(case):
     require(status["Uid"].split() == [str(processes.USERS)] * 4, f"it is of user {status['Uid']}")
     for kind in ("user", "mnt", "net", "ipc", "pid"):
         require(os.readlink(f"/proc/{pid}/ns/{kind}") != os.readlink(f"/proc/self/ns/{kind}"), f"it is in criu's {kind} namespace")
-    os.kill(pid, signal.SIGKILL)
-    until(lambda: container.init.reap() or pid not in processes.pids(), "its end")
+    container.pid = pid
+    container.end()
 
 
 def untrusted_tree(case):
@@ -201,6 +233,133 @@ def untrusted_links(case):
     container.refused(images, rf"open {os.path.basename(core)} ")
 
 
+def restored_pid(container, images, *words):
+    """Restores a container, and returns its pid."""
+    pid_file = os.path.join(container.case.work, "pid")
+    said = container.restore(images, "-v4", "--pidfile", pid_file, *words)
+    says(said, "Stage: unpack")
+    with open(pid_file, encoding="ascii") as file:
+        pid = int(file.read())
+    os.unlink(pid_file)
+    return pid
+
+
+def require_content(container):
+    """Lets the program compare its memory and files with those before the first dump."""
+    with open(os.path.join(container.root, "go"), "w", encoding="ascii"):
+        pass
+    until(lambda: container.says("out") != "ready\n", "the program has compared")
+    require(container.says("out") == "ready\nequal\n", f"the program says: {container.says('out')}")
+
+
+def untrusted_contents(case):
+    """Memory and a tmpfs in each form of storage: confined processes decode compressed images."""
+    container = Container(case, CHECKING)
+    for prefix in ("tmpfs-dev-", "tmpfs-files-"):  # /tmp/large is outside of the archive
+        require(any(name.startswith(prefix) for name in os.listdir(case.images)), f"no image {prefix}")
+    key = os.path.join(case.work, "key")
+    for words in (["openssl", "genpkey", "-algorithm", "X25519", "-out", key], ["openssl", "pkey", "-in", key, "-pubout", "-out", key + ".pub"]):
+        subprocess.run(words, check=True, capture_output=True)
+    stream = os.path.join(case.work, "stream")
+    container.pid = restored_pid(container, case.images)
+    for name, dump, restore in (("lz4", ["--compress=lz4"], []),
+                                ("zstd", ["--compress=zstd"], ["--image-io-mode", "direct"]),
+                                ("checksums", ["--compress=lz4", "--checksum"], []),
+                                ("encrypted", ["--compress=zstd", "--encrypt", key + ".pub"], ["--decrypt", key]),
+                                ("streamed", ["--compress=lz4", "--stream-to", stream], ["--stream-from", stream])):
+        images = os.path.join(case.work, name)
+        os.mkdir(images)
+        container.dump(container.pid, images, *dump)
+        container.pid = restored_pid(container, images, *restore)
+    require_content(container)
+    container.end()
+
+
+def untrusted_archives(case):
+    """Archives of a tmpfs in the formats of tar programs, with a long name. libarchive converts names of the format pax."""
+    container = Container(case, CHECKING)
+    for kind, name in ((tarfile.GNU_FORMAT, "n\u00e4me " + "x" * 120), (tarfile.PAX_FORMAT, "name " + "x" * 120)):
+        images = container.copy(f"archive-{kind}")
+        archive = image(images, "tmpfs-dev-")
+        with tarfile.open(image(case.images, "tmpfs-dev-")) as before, tarfile.open(archive, "w:gz", format=kind) as after:
+            for member in before:
+                content = before.extractfile(member) if member.isreg() else None
+                member.pax_headers, member.sparse = {}, None  # the new file has no holes
+                after.addfile(member, content)
+            new = tarfile.TarInfo("./" + name)
+            new.size = 5
+            after.addfile(new, io.BytesIO(b"12345"))
+        container.pid = restored_pid(container, images)
+        with open(f"/proc/{container.pid}/root/tmp/{name}", encoding="ascii") as file:
+            require(file.read() == "12345", "another content")
+        container.end()
+
+
+def untrusted_damage(case):
+    """Archives, compressed pages and records that only a broken or hostile program writes."""
+    container = Container(case, CHECKING)
+    images = container.copy("archive")
+    archive = image(images, "tmpfs-dev-")
+    with open(archive, "r+b") as file:
+        file.write(b"no archive")
+    container.refused(images, rf"unpack .*{os.path.basename(archive)}: read an archive")
+    images = container.copy("record")
+    with open(image(images, "userns-"), "r+b") as file:
+        data = bytearray(file.read())
+        size, = struct.unpack_from("<I", data, 8)
+        # Adds another user map at the end. Protobuf merges lists, but encoders write fields in ascending order.
+        record = bytes(data[12:12 + size]) + b"\x0a\x06\x08\x00\x10\x00\x18\x01"
+        file.seek(8)
+        file.write(struct.pack("<I", len(record)) + record)
+    container.refused(images, r"userns-\d+\.img: .*userns_entry isn't in canonical form at field 1, which --untrusted requires")
+    container.pid = restored_pid(container, case.images)
+    images = os.path.join(case.work, "pages")
+    os.mkdir(images)
+    container.dump(container.pid, images, "--compress=zstd")
+    whole = os.path.join(case.work, "whole")
+    shutil.copytree(images, whole)
+    for name in os.listdir(images):
+        if name.startswith("pages-"):
+            path = os.path.join(images, name)
+            with open(path, "r+b") as file:
+                file.write(b"\xff" * min(os.path.getsize(path), 64))
+    container.refused(images, r"decompress .*pages-\d+\.img: block of \d+ bytes at offset 0x[0-9a-f]+: .*it is damaged")
+    says(container.restore(whole, "--max-memory", "64K", status=1), r"decompress .*No space left on device.*raise --max-memory")
+
+
+def untrusted_request(case):
+    """The field of requests."""
+    container = Container(case, CHECKING)
+    opts = {"log_file": "restore.log", "log_level": 4, "untrusted": RANGE, "root": container.root, "rst_sibling": False}
+
+    def ask(images, **more):
+        images_dir = os.open(images, os.O_RDONLY | os.O_DIRECTORY)
+        client = rpc.Swrk(container.init, case.binary, os.path.join(case.work, "criu.out"))
+        reply = client.ask("RESTORE", {**opts, "images_dir_fd": images_dir, **more})
+        client.end()
+        os.close(images_dir)
+        return reply
+
+    reply = ask(case.images, untrusted="200000-265535")
+    require(not reply["success"] and "but the range is 200000-265535" in reply["cr_errmsg"], f"reply: {reply}")
+    images = container.copy("archive")
+    with open(image(images, "tmpfs-dev-"), "r+b") as file:
+        file.write(b"no archive")
+    reply = ask(images)
+    require(not reply["success"] and "read an archive" in reply["cr_errmsg"], f"reply: {reply}")
+    reply = ask(case.images)
+    require(reply["success"], f"reply: {reply}")
+    container.pid = reply["restore"]["pid"]
+    require_content(container)
+    container.end()
+
+
+def untrusted_later_images(case):
+    """Images that would come during the restore."""
+    for words in (["--stream"], ["--provider-socket", "socket"]):
+        says(case.restore("--untrusted", RANGE, *words, status=1), "--untrusted excludes --stream and an external memory provider")
+
+
 def untrusted_device(case):
     """A device node in place of an open file."""
     container = Container(case)
@@ -213,4 +372,4 @@ def untrusted_device(case):
 
 
 CASES = [untrusted_container, untrusted_tree, untrusted_ids, untrusted_namespaces, untrusted_files, untrusted_mounts,
-         untrusted_links, untrusted_device]
+         untrusted_links, untrusted_device, untrusted_contents, untrusted_archives, untrusted_damage, untrusted_request, untrusted_later_images]

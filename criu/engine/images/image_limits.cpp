@@ -60,8 +60,12 @@ void requireCountsAllowed(const RestoreImages& content, const model::Options& op
     requireAllowed(content.files.size(), maxFiles(options), "open files", "max-files");
 }
 
+std::uint64_t mostMemory(const model::Options& options) {
+    return options.maxMemory ? *options.maxMemory : defaultMemory(options);
+}
+
 ImageAmounts::ImageAmounts(const model::Options& options)
-    : mostBytes_(options.maxMemory ? *options.maxMemory : defaultMemory(options)), mostFiles_(maxFiles(options)) {}
+    : mostBytes_(mostMemory(options)), mostFiles_(maxFiles(options)) {}
 
 void ImageAmounts::addPrivateMemory(const RestoreImages& content) {
     std::uint64_t bytes = 0;

@@ -15,6 +15,9 @@ namespace criu::engine {
 /// before the restore creates anything, because a small image can ask for many objects of the kernel.
 void requireCountsAllowed(const RestoreImages& content, const model::Options& options);
 
+/// Returns the maximum bytes of memory and files of a restore (--max-memory, or its default); 0 for no limit.
+[[nodiscard]] std::uint64_t mostMemory(const model::Options& options);
+
 /// Sum of the memory and of the files that the images ask for. Each function adds to the sum, and throws Error if the
 /// sum exceeds --max-memory or --max-files.
 class ImageAmounts {

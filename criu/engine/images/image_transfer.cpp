@@ -31,6 +31,7 @@
 #include "criu/image/stream_reader.hpp"
 #include "criu/image/stream_writer.hpp"
 #include "criu/image/sync_images.hpp"
+#include "criu/kernel/confined_process.hpp"
 #include "criu/kernel/file_rights.hpp"
 #include "criu/model/options.hpp"
 
@@ -185,10 +186,14 @@ void IncomingImages::dismiss() noexcept {
         supply->close();
     for (const ImageDir* each = place ? &images : nullptr; each != nullptr; each = each->parent())
         emptySpool(*each);
+    if (images.unpacked() != nullptr)
+        emptySpool(*images.unpacked());
 }
 
 IncomingImages openIncoming(Run& run) {
     const model::Options& options = run.options;
+    if (options.untrusted)
+        kernel::requireConfinement();
     LossSet refused;
     run.log.refuseLosses(refused.set(static_cast<std::size_t>(Loss::ImageFields)) & ~options.allowedLosses);
     ImageDir place = takeImages(run);
@@ -209,6 +214,8 @@ IncomingImages openIncoming(Run& run) {
     if (!spool)
         return {std::move(place), nullptr, std::nullopt};
     spool->setLossLog(run.log);
+    if (options.untrusted)
+        spool->distrust();
     return {std::move(*spool), nullptr, std::move(place)};
 }
 

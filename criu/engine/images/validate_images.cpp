@@ -17,6 +17,7 @@
 #include "criu/engine/engine.hpp"
 #include "criu/engine/images/find_late_threads.hpp"
 #include "criu/engine/images/image_limits.hpp"
+#include "criu/engine/images/unpacked_images.hpp"
 #include "criu/engine/images/untrusted_images.hpp"
 #include "criu/engine/restore/restore_images.hpp"
 #include "criu/image/checksum_list.hpp"
@@ -117,7 +118,10 @@ RestoreImages readValidatedImages(ImageDir& images, const memory::PageSources& p
         images.openParents();
         requireUndamaged(images, [&run] { run.stop.throwIfRequested(); });
     }
-    RestoreImages content = readImages(images, pages, run.log);
+    RestoreImages content = readImages(images, pages, run.log, [&] {
+        if (options.untrusted)
+            unpackConfined(images, run);
+    });
     warnOfUnknownFiles(images, run);
     requireClientImages(run.client, content, images);
     requireCountsAllowed(content, options);

@@ -309,10 +309,13 @@ std::uint32_t RestoreImages::lsmType() const {
 }
 RestoreImages::RestoreImages(RestoreImages&&) noexcept = default;
 
-RestoreImages readImages(ImageDir& images, const memory::PageSources& pages, Log& log) {
+RestoreImages readImages(ImageDir& images, const memory::PageSources& pages, Log& log,
+                         const std::function<void()>& unpack) {
     RestoreImages out;
     readInventory(images, out);
     images.openParents();
+    if (unpack)
+        unpack();
     readTree(images, out.tree);
     for (const auto& task : out.tree.tasks)
         readTask(images, pages, out, *task);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -47,7 +48,9 @@ struct RestoreImages {
 [[nodiscard]] bool makesIpcNamespace(const RestoreImages& content, const model::Options& options);
 
 /// Reads and checks all small images. Throws Error with the image's name if an image is missing or inconsistent. Sets
-/// the image version in `images`, and opens the parent images. `pages`: page sources of the same images.
-RestoreImages readImages(ImageDir& images, const memory::PageSources& pages, Log& log);
+/// the image version in `images`, and opens the parent images. `pages`: page sources of the same images. `unpack`: is
+/// called when the version is known, before the first use of `pages`; may be empty.
+RestoreImages readImages(ImageDir& images, const memory::PageSources& pages, Log& log,
+                         const std::function<void()>& unpack = {});
 
 }  // namespace criu::engine

@@ -282,10 +282,14 @@ std::optional<PageSource> FilePageSources::open(const MemoryObject& object) cons
         // create files in the directory.
         for (const std::uint32_t number : pagemap->stripes().files)
             dir->fetch(imageName(ImageKind::Pages, number));
+        const bool unpacked = dir->unpacked() != nullptr && pagemap->codec() != 0;
+        const ImageDir& pages = unpacked ? *dir->unpacked() : *dir;
+        if (unpacked)
+            pagemap->becomeUncompressed();
         // Checks for missing and truncated pages files before criu creates any process.
         if (needsContent(pagemap->ranges()))
-            (void)pagemap->openPages(*dir, O_RDONLY | O_CLOEXEC);
-        layers.push_back(std::make_unique<FileLayer>(*dir, dir->name() + "/" + file, std::move(*pagemap), compares_));
+            (void)pagemap->openPages(pages, O_RDONLY | O_CLOEXEC);
+        layers.push_back(std::make_unique<FileLayer>(pages, dir->name() + "/" + file, std::move(*pagemap), compares_));
         if (!needsParent(layers.back()->ranges()))
             break;
     }

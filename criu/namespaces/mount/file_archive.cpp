@@ -30,6 +30,7 @@
 #include "criu/image/content_hash.hpp"
 #include "criu/kernel/names/created_name.hpp"
 #include "criu/namespaces/mount/file_contents.hpp"
+#include "criu/namespaces/mount/file_list.hpp"
 
 namespace criu::namespaces {
 namespace {
@@ -42,8 +43,13 @@ constexpr const char* kArchiveLibrary = "libarchive.so.13";
 /// function.
 struct ArchiveFunctions {
     SharedLibrary library{kArchiveLibrary, "libarchive13"};
+    decltype(&::archive_entry_acl_add_entry) archive_entry_acl_add_entry = library["archive_entry_acl_add_entry"];
+    decltype(&::archive_entry_acl_next) archive_entry_acl_next = library["archive_entry_acl_next"];
+    decltype(&::archive_entry_acl_reset) archive_entry_acl_reset = library["archive_entry_acl_reset"];
     decltype(&::archive_entry_atime) archive_entry_atime = library["archive_entry_atime"];
+    decltype(&::archive_entry_atime_is_set) archive_entry_atime_is_set = library["archive_entry_atime_is_set"];
     decltype(&::archive_entry_atime_nsec) archive_entry_atime_nsec = library["archive_entry_atime_nsec"];
+    decltype(&::archive_entry_clear) archive_entry_clear = library["archive_entry_clear"];
     decltype(&::archive_entry_copy_hardlink) archive_entry_copy_hardlink = library["archive_entry_copy_hardlink"];
     decltype(&::archive_entry_copy_pathname) archive_entry_copy_pathname = library["archive_entry_copy_pathname"];
     decltype(&::archive_entry_copy_stat) archive_entry_copy_stat = library["archive_entry_copy_stat"];
@@ -53,11 +59,18 @@ struct ArchiveFunctions {
     decltype(&::archive_entry_hardlink) archive_entry_hardlink = library["archive_entry_hardlink"];
     decltype(&::archive_entry_mode) archive_entry_mode = library["archive_entry_mode"];
     decltype(&::archive_entry_mtime) archive_entry_mtime = library["archive_entry_mtime"];
+    decltype(&::archive_entry_mtime_is_set) archive_entry_mtime_is_set = library["archive_entry_mtime_is_set"];
     decltype(&::archive_entry_mtime_nsec) archive_entry_mtime_nsec = library["archive_entry_mtime_nsec"];
     decltype(&::archive_entry_new) archive_entry_new = library["archive_entry_new"];
     decltype(&::archive_entry_pathname) archive_entry_pathname = library["archive_entry_pathname"];
     decltype(&::archive_entry_rdev) archive_entry_rdev = library["archive_entry_rdev"];
+    decltype(&::archive_entry_set_atime) archive_entry_set_atime = library["archive_entry_set_atime"];
+    decltype(&::archive_entry_set_gid) archive_entry_set_gid = library["archive_entry_set_gid"];
+    decltype(&::archive_entry_set_mode) archive_entry_set_mode = library["archive_entry_set_mode"];
+    decltype(&::archive_entry_set_mtime) archive_entry_set_mtime = library["archive_entry_set_mtime"];
+    decltype(&::archive_entry_set_rdev) archive_entry_set_rdev = library["archive_entry_set_rdev"];
     decltype(&::archive_entry_set_size) archive_entry_set_size = library["archive_entry_set_size"];
+    decltype(&::archive_entry_set_uid) archive_entry_set_uid = library["archive_entry_set_uid"];
     decltype(&::archive_entry_size) archive_entry_size = library["archive_entry_size"];
     decltype(&::archive_entry_sparse_add_entry) archive_entry_sparse_add_entry =
         library["archive_entry_sparse_add_entry"];
@@ -74,11 +87,12 @@ struct ArchiveFunctions {
     decltype(&::archive_read_free) archive_read_free = library["archive_read_free"];
     decltype(&::archive_read_new) archive_read_new = library["archive_read_new"];
     decltype(&::archive_read_next_header) archive_read_next_header = library["archive_read_next_header"];
-    decltype(&::archive_read_open_fd) archive_read_open_fd = library["archive_read_open_fd"];
+    decltype(&::archive_read_open) archive_read_open = library["archive_read_open"];
     decltype(&::archive_read_support_filter_gzip) archive_read_support_filter_gzip =
         library["archive_read_support_filter_gzip"];
     decltype(&::archive_read_support_format_tar) archive_read_support_format_tar =
         library["archive_read_support_format_tar"];
+    decltype(&::archive_set_error) archive_set_error = library["archive_set_error"];
     decltype(&::archive_write_add_filter_gzip) archive_write_add_filter_gzip = library["archive_write_add_filter_gzip"];
     decltype(&::archive_write_close) archive_write_close = library["archive_write_close"];
     decltype(&::archive_write_data) archive_write_data = library["archive_write_data"];
@@ -338,12 +352,35 @@ private:
     std::vector<SocketFile> sockets_;
 };
 
-/// Opens the archive that begins at the offset of `from`.
-Archive openArchive(const ArchiveFunctions& lib, int from) {
+/// File from which libarchive reads an archive by a callback. archive_read_open_fd(3) would call fstat(2), which a
+/// confined process may not call.
+struct ArchiveInput {
+    const ArchiveFunctions& lib;
+    int fd;
+    std::vector<std::byte> block = std::vector<std::byte>(kBlock);
+
+    static la_ssize_t read(archive* reader, void* input, const void** content) {
+        auto& self = *static_cast<ArchiveInput*>(input);
+        *content = self.block.data();
+        for (;;) {
+            const ssize_t got = ::read(self.fd, self.block.data(), self.block.size());
+            if (got >= 0)
+                return got;
+            if (errno == EINTR)
+                continue;
+            self.lib.archive_set_error(reader, errno, "read(2) failed");
+            return ARCHIVE_FATAL;
+        }
+    }
+};
+
+/// Opens the archive of `input`, which must outlive the result.
+Archive openArchive(const ArchiveFunctions& lib, ArchiveInput& input) {
     Archive reader(lib.archive_read_new(), lib.archive_read_free);
     lib.check(lib.archive_read_support_filter_gzip(reader.get()), reader.get(), "prepare to read an archive");
     lib.check(lib.archive_read_support_format_tar(reader.get()), reader.get(), "prepare to read an archive");
-    lib.check(lib.archive_read_open_fd(reader.get(), from, kBlock), reader.get(), "read an archive");
+    lib.check(lib.archive_read_open(reader.get(), &input, nullptr, ArchiveInput::read, nullptr), reader.get(),
+              "read an archive");
     return reader;
 }
 
@@ -394,6 +431,121 @@ std::size_t hashContent(const ArchiveFunctions& lib, const Archive& reader, cons
     return hash.finish();
 }
 
+std::string textOrEmpty(const char* text) {
+    return text != nullptr ? text : "";
+}
+
+/// Converts the current file of an archive for a list.
+ListedFile listed(const ArchiveFunctions& lib, archive_entry* entry) {
+    ListedFile file;
+    file.path = textOrEmpty(lib.archive_entry_pathname(entry));
+    ListedFile::Numbers& numbers = file.numbers;
+    numbers.mode = lib.archive_entry_mode(entry);
+    numbers.user = static_cast<std::uint32_t>(lib.archive_entry_uid(entry));
+    numbers.group = static_cast<std::uint32_t>(lib.archive_entry_gid(entry));
+    numbers.size = static_cast<std::uint64_t>(std::max<la_int64_t>(lib.archive_entry_size(entry), 0));
+    numbers.bytes = sizeWithoutHoles(lib, entry);
+    numbers.device = lib.archive_entry_rdev(entry);
+    if (lib.archive_entry_atime_is_set(entry) != 0) {
+        numbers.given |= ListedFile::kAccessed;
+        numbers.accessed = lib.archive_entry_atime(entry);
+        numbers.nanosecondsAccessed = static_cast<std::uint32_t>(lib.archive_entry_atime_nsec(entry));
+    }
+    if (lib.archive_entry_mtime_is_set(entry) != 0) {
+        numbers.given |= ListedFile::kModified;
+        numbers.modified = lib.archive_entry_mtime(entry);
+        numbers.nanosecondsModified = static_cast<std::uint32_t>(lib.archive_entry_mtime_nsec(entry));
+    }
+    if (const char* const target = lib.archive_entry_hardlink(entry); target != nullptr) {
+        numbers.given |= ListedFile::kHardlink;
+        file.target = target;
+    } else if (const char* const link = lib.archive_entry_symlink(entry); link != nullptr) {
+        numbers.given |= ListedFile::kSymlink;
+        file.target = link;
+    }
+    lib.archive_entry_xattr_reset(entry);
+    const char* name = nullptr;
+    const void* value = nullptr;
+    std::size_t size = 0;
+    while (lib.archive_entry_xattr_next(entry, &name, &value, &size) == ARCHIVE_OK)
+        file.attributes.emplace_back(textOrEmpty(name), std::string(static_cast<const char*>(value), size));
+    constexpr int kPosix = ARCHIVE_ENTRY_ACL_TYPE_ACCESS | ARCHIVE_ENTRY_ACL_TYPE_DEFAULT;
+    lib.archive_entry_acl_reset(entry, kPosix);
+    ListedAcl each;
+    while (lib.archive_entry_acl_next(entry, kPosix, &each.type, &each.permissions, &each.tag, &each.id, &name) ==
+           ARCHIVE_OK) {
+        each.name = textOrEmpty(name);
+        file.acl.push_back(each);
+    }
+    return file;
+}
+
+/// Converts a file of a list to an entry of libarchive.
+void fillEntry(const ArchiveFunctions& lib, const ListedFile& file, archive_entry* entry) {
+    const ListedFile::Numbers& numbers = file.numbers;
+    lib.archive_entry_clear(entry);
+    lib.archive_entry_copy_pathname(entry, file.path.c_str());
+    lib.archive_entry_set_mode(entry, numbers.mode);
+    lib.archive_entry_set_uid(entry, numbers.user);
+    lib.archive_entry_set_gid(entry, numbers.group);
+    if (numbers.size > static_cast<std::uint64_t>(std::numeric_limits<la_int64_t>::max()))
+        fail("{} has {} bytes", file.path, numbers.size);
+    lib.archive_entry_set_size(entry, static_cast<la_int64_t>(numbers.size));
+    lib.archive_entry_set_rdev(entry, numbers.device);
+    if (file.has(ListedFile::kAccessed))
+        lib.archive_entry_set_atime(entry, numbers.accessed, static_cast<long>(numbers.nanosecondsAccessed));
+    if (file.has(ListedFile::kModified))
+        lib.archive_entry_set_mtime(entry, numbers.modified, static_cast<long>(numbers.nanosecondsModified));
+    if (file.has(ListedFile::kHardlink))
+        lib.archive_entry_copy_hardlink(entry, file.target.c_str());
+    else if (file.has(ListedFile::kSymlink))
+        lib.archive_entry_copy_symlink(entry, file.target.c_str());
+    for (const auto& [name, value] : file.attributes)
+        lib.archive_entry_xattr_add_entry(entry, name.c_str(), value.data(), value.size());
+    for (const ListedAcl& each : file.acl)
+        (void)lib.archive_entry_acl_add_entry(entry, each.type, each.permissions, each.tag, each.id, each.name.c_str());
+}
+
+/// Files that unpack() creates, in one of both forms.
+class FilesToUnpack {
+public:
+    FilesToUnpack(const ArchiveFunctions& lib, int from, FileArchives::Form form)
+        : lib_(lib), entry_(lib.archive_entry_new(), lib.archive_entry_free) {
+        if (form == FileArchives::Form::List)
+            list_.emplace(from);
+        else
+            archive_ = openArchive(lib, input_.emplace(ArchiveInput{lib, from}));
+    }
+
+    /// Returns the next file; null at the end.
+    archive_entry* next() {
+        if (!list_)
+            return nextFile(lib_, archive_);
+        const auto file = list_->next();
+        if (!file)
+            return nullptr;
+        fillEntry(lib_, *file, entry_.get());
+        return entry_.get();
+    }
+
+    /// Calls `visit` with each block of the file's content and the offset of the block.
+    template <typename Visit>
+    void blocks(const std::string& path, const Visit& visit) {
+        if (!list_)
+            return forEachBlock(lib_, archive_, path, visit);
+        while (const auto block = list_->block())
+            visit(std::string_view(reinterpret_cast<const char*>(block->content.data()), block->content.size()),
+                  static_cast<la_int64_t>(block->offset));
+    }
+
+private:
+    const ArchiveFunctions& lib_;
+    std::optional<ArchiveInput> input_;
+    Archive archive_{nullptr, nullptr};
+    std::optional<FileListReader> list_;
+    Entry entry_;
+};
+
 /// Scope that changes the current directory of the process.
 class ArchiveDirectoryScope {
 public:
@@ -429,42 +581,65 @@ std::vector<SocketFile> FileArchives::pack(int directory, int to, const model::I
     return writer.finish();
 }
 
-void FileArchives::forEachFile(int from, const std::function<void(std::uint64_t bytes)>& visit) const {
-    const Archive reader = openArchive(*library_, from);
+void FileArchives::writeList(int from, int to) const {
+    const ArchiveFunctions& lib = *library_;
+    ArchiveInput input{lib, from};
+    const Archive reader = openArchive(lib, input);
+    FileListWriter list(to);
+    while (archive_entry* const entry = nextFile(lib, reader)) {
+        const ListedFile file = listed(lib, entry);
+        const ErrorContext context([&] { return file.path; });
+        list.begin(file);
+        forEachBlock(lib, reader, file.path, [&list](std::string_view block, la_int64_t offset) {
+            list.block(static_cast<std::uint64_t>(offset), std::as_bytes(std::span(block)));
+        });
+        list.end();
+    }
+}
+
+void FileArchives::forEachFile(int from, Form form, const std::function<void(std::uint64_t bytes)>& visit) const {
+    if (form == Form::List) {
+        FileListReader list(from);
+        while (const auto file = list.next())
+            visit(file->numbers.bytes);
+        return;
+    }
+    ArchiveInput input{*library_, from};
+    const Archive reader = openArchive(*library_, input);
     while (archive_entry* const entry = nextFile(*library_, reader))
         visit(sizeWithoutHoles(*library_, entry));
 }
 
 std::vector<ArchivedFile> FileArchives::list(int from) const {
     const ArchiveFunctions& lib = *library_;
-    const Archive reader = openArchive(lib, from);
+    ArchiveInput input{lib, from};
+    const Archive reader = openArchive(lib, input);
     std::vector<ArchivedFile> files;
-    const auto textOf = [](const char* text) { return std::string(text != nullptr ? text : ""); };
     while (archive_entry* const entry = nextFile(lib, reader)) {
         ArchivedFile& file = files.emplace_back();
-        file.path = textOf(lib.archive_entry_pathname(entry));
+        file.path = textOrEmpty(lib.archive_entry_pathname(entry));
         file.mode = lib.archive_entry_mode(entry);
         file.user = static_cast<uid_t>(lib.archive_entry_uid(entry));
         file.group = static_cast<gid_t>(lib.archive_entry_gid(entry));
         file.size = static_cast<std::uint64_t>(std::max<la_int64_t>(lib.archive_entry_size(entry), 0));
         file.device = S_ISCHR(file.mode) || S_ISBLK(file.mode) ? lib.archive_entry_rdev(entry) : 0;
         file.modified = {lib.archive_entry_mtime(entry), lib.archive_entry_mtime_nsec(entry)};
-        file.target = textOf(lib.archive_entry_hardlink(entry)) + textOf(lib.archive_entry_symlink(entry));
+        file.target = textOrEmpty(lib.archive_entry_hardlink(entry)) + textOrEmpty(lib.archive_entry_symlink(entry));
         lib.archive_entry_xattr_reset(entry);
         const char* name = nullptr;
         const void* value = nullptr;
         std::size_t size = 0;
         while (lib.archive_entry_xattr_next(entry, &name, &value, &size) == ARCHIVE_OK)
-            file.attributes.emplace(textOf(name), std::string(static_cast<const char*>(value), size));
+            file.attributes.emplace(textOrEmpty(name), std::string(static_cast<const char*>(value), size));
         file.content = hashContent(lib, reader, file.path);
     }
     return files;
 }
 
-void FileArchives::unpack(int from, int directory) const {
+void FileArchives::unpack(int from, Form form, int directory) const {
     const ArchiveFunctions& lib = *library_;
     const ArchiveDirectoryScope stay(directory);
-    const Archive reader = openArchive(lib, from);
+    FilesToUnpack files(lib, from, form);
     const Archive disk(lib.archive_write_disk_new(), lib.archive_write_free);
     // The paths of an archive must not lead out of the directory, because the archive is untrusted.
     lib.check(lib.archive_write_disk_set_options(
@@ -473,13 +648,13 @@ void FileArchives::unpack(int from, int directory) const {
                                   ARCHIVE_EXTRACT_SECURE_SYMLINKS | ARCHIVE_EXTRACT_SECURE_NOABSOLUTEPATHS),
               disk.get(), "prepare to make files");
     std::optional<std::array<timespec, 2>> ownTimes;
-    while (archive_entry* const entry = nextFile(lib, reader)) {
-        const std::string path = lib.archive_entry_pathname(entry) != nullptr ? lib.archive_entry_pathname(entry) : "";
+    while (archive_entry* const entry = files.next()) {
+        const std::string path = textOrEmpty(lib.archive_entry_pathname(entry));
         lib.check(lib.archive_write_header(disk.get(), entry), disk.get(), "make {}", path);
         if (path == "." || path == "./")
             ownTimes = {{{lib.archive_entry_atime(entry), lib.archive_entry_atime_nsec(entry)},
                          {lib.archive_entry_mtime(entry), lib.archive_entry_mtime_nsec(entry)}}};
-        forEachBlock(lib, reader, path, [&](std::string_view block, la_int64_t offset) {
+        files.blocks(path, [&](std::string_view block, la_int64_t offset) {
             const la_ssize_t written = lib.archive_write_data_block(disk.get(), block.data(), block.size(), offset);
             lib.check(static_cast<int>(std::min<la_ssize_t>(written, 0)), disk.get(), "write {}", path);
         });

@@ -62,16 +62,28 @@ public:
     [[nodiscard]] std::vector<SocketFile> pack(int directory, int to, const model::IdMap& ids, FileContents* apart,
                                                StopRequest& stop) const;
 
-    /// Calls `visit` for each file of an archive with the size of its content, without holes. An exception of `visit`
-    /// ends the reading. `from`: file whose offset is the start of the archive. Throws Error.
-    void forEachFile(int from, const std::function<void(std::uint64_t bytes)>& visit) const;
+    /// Form of the files that forEachFile() and unpack() read.
+    enum class Form {
+        Archive,  ///< an archive, which libarchive parses
+        List,     ///< a list of writeList(), which criu parses
+    };
+
+    /// Writes a list (FileListWriter) of the files of an archive to the file `to`. Reads and writes only these two
+    /// descriptors, so a confined process may call it. `from`: file whose offset is the start of the archive. Throws
+    /// Error.
+    void writeList(int from, int to) const;
+
+    /// Calls `visit` for each file of an archive or list with the size of its content, without holes. An exception of
+    /// `visit` ends the reading. `from`: file whose offset is the start of the archive. Throws Error.
+    void forEachFile(int from, Form form, const std::function<void(std::uint64_t bytes)>& visit) const;
 
     /// Returns all files of an archive. `from`: file whose offset is the start of the archive. Throws Error.
     [[nodiscard]] std::vector<ArchivedFile> list(int from) const;
 
-    /// Creates the files of an archive below `directory`. `from`: file whose offset is the start of the archive. The
-    /// calling process must have only one thread, because its current directory changes during the call. Throws Error.
-    void unpack(int from, int directory) const;
+    /// Creates the files of an archive or list below `directory`. `from`: file whose offset is the start of the
+    /// archive. The calling process must have only one thread, because its current directory changes during the call.
+    /// Throws Error.
+    void unpack(int from, Form form, int directory) const;
 
 private:
     std::unique_ptr<const ArchiveFunctions> library_;

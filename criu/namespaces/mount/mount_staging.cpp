@@ -87,7 +87,7 @@ void MountStaging::countFiles(const RestoreInputs& inputs) const {
             inputs.addFile(0);
         if (!counted.insert(mount->device).second)
             continue;
-        archives_.value().forEachFile(openContent(*mount).value().get(), [&inputs](std::uint64_t bytes) {
+        archives_.value().forEachFile(openContent(*mount).value().get(), formOfFiles(), [&inputs](std::uint64_t bytes) {
             inputs.checkStop();
             inputs.addFile(bytes);
         });
@@ -274,10 +274,16 @@ bool MountStaging::hasContent(const Mount& mount) const {
             images_.exists(ImageKind::Tmpfs, static_cast<std::uint64_t>(mount.id)));
 }
 
+/// Returns the form of the files that openContent() opens.
+FileArchives::Form MountStaging::formOfFiles() const noexcept {
+    return images_.unpacked() != nullptr ? FileArchives::Form::List : FileArchives::Form::Archive;
+}
+
 std::optional<UniqueFd> MountStaging::openContent(const Mount& mount) const {
-    auto archive = images_.openRaw(ImageKind::TmpfsDev, mount.device, O_RDONLY);
+    const ImageDir& from = images_.unpacked() != nullptr ? *images_.unpacked() : images_;
+    auto archive = from.openRaw(ImageKind::TmpfsDev, mount.device, O_RDONLY);
     return archive ? std::move(archive)
-                   : images_.openRaw(ImageKind::Tmpfs, static_cast<std::uint64_t>(mount.id), O_RDONLY);
+                   : from.openRaw(ImageKind::Tmpfs, static_cast<std::uint64_t>(mount.id), O_RDONLY);
 }
 
 void MountStaging::fillFileSystem(const Mount& mount, int directory) const {
@@ -285,7 +291,7 @@ void MountStaging::fillFileSystem(const Mount& mount, int directory) const {
     const auto archive = openContent(mount);
     if (!archive)
         fail("the images lack the files of it (device {:#x})", mount.device);
-    archives_.value().unpack(archive->get(), files.get());
+    archives_.value().unpack(archive->get(), formOfFiles(), files.get());
     restoreFileContents(files.get(), images_, mount.device, pages_);
     for (const MntEntry* const entry : mounts_.entriesOn(mount.device)) {
         std::vector<SocketFile> sockets;

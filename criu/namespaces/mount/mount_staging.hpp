@@ -79,6 +79,7 @@ private:
     [[nodiscard]] UniqueFd mountWhereItShows(const Mount& mount, const kernel::FileSystemParts& parts) const;
     [[nodiscard]] bool hasContent(const Mount& mount) const;
     [[nodiscard]] std::optional<UniqueFd> openContent(const Mount& mount) const;
+    [[nodiscard]] FileArchives::Form formOfFiles() const noexcept;
     void countFiles(const RestoreInputs& inputs) const;
     void makePossible();
     bool make(const Mount& mount);

@@ -316,7 +316,7 @@ TEST_CASE("network devices of untrusted images have no unnamed part outside", "[
 TEST_CASE("a directory of untrusted images has no links", "[untrusted]") {
     const criu::test::TemporaryDir place;
     ImageDir images = place.images();
-    images.refuseLinks();
+    images.distrust();
     REQUIRE(::symlink("/etc/passwd", (place.path() + "/pages-1.img").c_str()) == 0);
     CHECK_THAT(errorOf([&] { (void)images.openRaw(ImageKind::Pages, 1, O_RDONLY); }), Contains("pages-1.img"));
     REQUIRE(::symlink("/", (place.path() + "/parent").c_str()) == 0);

@@ -9,13 +9,16 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <numeric>
 #include <thread>
 
 #include "criu/base/mapping.hpp"
+#include "criu/base/stop_request.hpp"
 #include "criu/memory/pages/codec.hpp"
 #include "criu/memory/pages/page_extensions.hpp"
 #include "criu/memory/pages/page_file_sinks.hpp"
+#include "criu/memory/pages/unpacked_pages.hpp"
 #include "criu/model/page_codec.hpp"
 #include "image_fixture.hpp"
 #include "images/pagemap.hpp"
@@ -234,4 +237,58 @@ TEST_CASE("direct I/O reads and writes the same content, and leaves none in the 
         CHECK(std::count_if(present.begin(), present.end(), [](unsigned char page) { return (page & 1) != 0; }) == 0);
     }
     CHECK(test::loadStored(images, 0, text.size()) == text);  // into memory that isn't aligned
+}
+
+TEST_CASE("confined processes unpack compressed content into a directory, from which a restore reads it") {
+    for (const auto kind : {model::PageCodec::Lz4, model::PageCodec::Zstd}) {
+        INFO(static_cast<int>(kind));
+        const test::TemporaryDir place;
+        const test::TemporaryDir unpacked;
+        ImageDir images = place.images();
+        const std::vector<std::byte> content = mixture(64);
+        store(images, by(kind, 4 * kImagePageSize), content, 4);
+        StopRequest stop;
+        unpackPages(images, unpacked.images(), stop);
+        const std::string stored = place.path() + "/" + imageName(ImageKind::Pages, 1);
+        CHECK(std::filesystem::file_size(unpacked.path() + "/" + imageName(ImageKind::Pages, 1)) == content.size());
+        images.setUnpacked(unpacked.images());
+        // Without the compressed file, the content can come only from the unpacked one.
+        std::filesystem::remove(stored);
+        CHECK(test::loadStored(images, 0, content.size()) == content);
+    }
+}
+
+TEST_CASE("content that wasn't unpacked is missing, and isn't decompressed") {
+    const test::TemporaryDir place;
+    const test::TemporaryDir unpacked;
+    ImageDir images = place.images();
+    const std::vector<std::byte> content = mixture(8);
+    store(images, by(model::PageCodec::Lz4, 4 * kImagePageSize), content, 4);
+    images.setUnpacked(unpacked.images());
+    // The range is lazy, so that the source itself needs no content.
+    CHECK_THAT(test::errorOf([&] { (void)test::loadStored(images, 0, content.size()); }),
+               Contains("pages-1.img") && Contains("No such file"));
+}
+
+TEST_CASE("damaged compressed content fails in a confined process") {
+    const test::TemporaryDir place;
+    const test::TemporaryDir unpacked;
+    const ImageDir images = place.images();
+    storeBlocks(images, static_cast<std::uint32_t>(model::PageCodec::Zstd), {100, 100}, 2, std::nullopt, 200);
+    StopRequest stop;
+    CHECK_THAT(
+        test::errorOf([&] { unpackPages(images, unpacked.images(), stop); }),
+        Contains("decompress ") && Contains("pages-1.img") && Contains("offset 0x0") && Contains("it is damaged"));
+}
+
+TEST_CASE("two pagemaps with one compressed pages file are refused") {
+    const test::TemporaryDir place;
+    const test::TemporaryDir unpacked;
+    const ImageDir images = place.images();
+    store(images, by(model::PageCodec::Lz4, 4 * kImagePageSize), mixture(8), 4);
+    std::filesystem::copy_file(place.path() + "/" + imageName(ImageKind::Pagemap, 7),
+                               place.path() + "/" + imageName(ImageKind::Pagemap, 8));
+    StopRequest stop;
+    CHECK_THAT(test::errorOf([&] { unpackPages(images, unpacked.images(), stop); }),
+               Contains("belongs to several pagemaps"));
 }
