@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "criu/base/error.hpp"
@@ -147,14 +148,23 @@ void MountOrigins::takeOutCovered(SeenMountSpace& space, const MountTree& outsid
             out.size(), space.number, names.at(*out.begin()));
 }
 
+/// Returns true if events of the outside mount reach `mount` (mount_namespaces(7), propagation).
+bool getsEventsOf(const Mount& mount, const Mount& outside) noexcept {
+    return (mount.shared != 0 && mount.shared == outside.shared) ||
+           (mount.master != 0 && (mount.master == outside.shared || mount.master == outside.master));
+}
+
 /// Searches a mount of criu's namespace that shows the directory of `mount`. If there is one, stores the path of the
 /// directory as the source of `mount` and returns true. `outside`: reachable mounts of this file system in criu's
 /// namespace.
 bool MountOrigins::matchOutside(Mount& mount, const MountPaths& paths, std::span<const Mount* const> outside) const {
+    // Prefers a mount whose events reach `mount`, because only its clone gets these events; then the shortest path
+    // below.
+    const auto rank = [&mount](const Mount& other) { return std::pair(getsEventsOf(mount, other), other.root.size()); };
     const Mount* best = nullptr;
     std::string source;
     for (const Mount* const other : outside) {
-        if (!other->covers(mount) || (best != nullptr && other->root.size() <= best->root.size()))
+        if (!other->covers(mount) || (best != nullptr && rank(*other) <= rank(*best)))
             continue;
         const std::string below = *pathBelow(other->root, mount.root);
         // A cgroup below the other mount's root may be missing when a restore looks up this source, because the restore
