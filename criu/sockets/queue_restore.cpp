@@ -99,7 +99,7 @@ void QueueFiller::send(int sender, const QueuedPacket& packet, std::string_view 
     // If the sending process has ended, the message has the sender's uid and gid, but not its pid.
     ucred from = packet.sender.value_or(ucred{});
     from.pid = numberOf_(TreePid(from.pid));
-    for (bool retried = false;; retried = true) {
+    for (;;) {
         Control control;
         if (!rights.empty())
             control.add(SCM_RIGHTS, rights.data(), rights.size() * sizeof(int));
@@ -120,7 +120,7 @@ void QueueFiller::send(int sender, const QueuedPacket& packet, std::string_view 
         const ssize_t sent = ::sendmsg(sender, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
         if (sent == static_cast<ssize_t>(data.size()))
             return;
-        if (sent < 0 && errno == ESRCH && packet.sender && !retried) {
+        if (sent < 0 && errno == ESRCH && packet.sender && from.pid != ::getpid()) {
             from.pid = ::getpid();
             continue;
         }

@@ -125,8 +125,9 @@ void AttributesQuery::store(pie::RemoteData& answers, std::size_t threads, std::
     auto registered = answers.local<std::int64_t>(membarrierAt_);
     if (registered < 0) {
         registered = 0;
+        const auto results = answers.local<std::array<std::int64_t, kBarriers.size()>>(barriersAt_);
         for (std::size_t i = 0; i < triedBarriers().size(); ++i)
-            if (answers.local<std::int64_t>(barriersAt_ + i * sizeof(std::uint64_t)) == 0)
+            if (results[i] == 0)
                 registered |= kBarriers[i] << 1U;
     }
     if (registered > 0) {

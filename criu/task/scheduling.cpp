@@ -51,13 +51,6 @@ struct Change {
     std::optional<kernel::KernelSchedAttributes> clamps;
 };
 
-/// Returns true if the utilization clamps have the default values. The kernel doesn't show if a thread has set its
-/// clamps.
-bool hasUsualClamps(const Scheduling& now) {
-    return now.utilMax == 0 ||
-           (now.utilMax == kMostUtilization && now.utilMin == (isRealTime(now.policy) ? kMostUtilization : 0));
-}
-
 /// Returns the change of the slice. sched_setattr(2) sets policy, nice value and slice together, so the change contains
 /// all of them.
 std::optional<kernel::KernelSchedAttributes> sliceOf(const ThreadCoreEntry& core, const Scheduling& now) {
@@ -117,6 +110,10 @@ Change changeTo(const ThreadCoreEntry& core, const Scheduling& now) {
 
 }  // namespace
 
+bool Scheduling::hasUsualClamps() const noexcept {
+    return utilMax == 0 || (utilMax == kMostUtilization && utilMin == (isRealTime(policy) ? kMostUtilization : 0));
+}
+
 Scheduling Scheduling::of(HostPid tid) {
     Scheduling now;
     const kernel::SchedAttributes attributes = kernel::schedAttributes(tid.value);
@@ -152,7 +149,7 @@ void storeScheduling(HostPid tid, std::optional<std::size_t> onlineCpus, ThreadC
         core.has_sched_slice = 1;
         core.sched_slice = now.slice;
     }
-    if (!hasUsualClamps(now)) {
+    if (!now.hasUsualClamps()) {
         core.has_util_min = core.has_util_max = 1;
         core.util_min = now.utilMin;
         core.util_max = now.utilMax;

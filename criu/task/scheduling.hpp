@@ -27,6 +27,10 @@ struct Scheduling {
 
     /// Reads the attributes of a thread; 0 stands for the calling thread.
     static Scheduling of(HostPid tid);
+
+    /// Returns true if the utilization clamps have the default values, or if the kernel has no clamps. The kernel
+    /// doesn't show if a thread has set its clamps.
+    [[nodiscard]] bool hasUsualClamps() const noexcept;
 };
 
 /// Stores the attributes of a thread. `onlineCpus` is the result of kernel::onlineCpus(). If a thread may run on all of

@@ -194,8 +194,7 @@ IncomingImages openIncoming(Run& run) {
     const model::Options& options = run.options;
     if (options.untrusted)
         kernel::requireConfinement();
-    LossSet refused;
-    run.log.refuseLosses(refused.set(static_cast<std::size_t>(Loss::ImageFields)) & ~options.allowedLosses);
+    run.log.refuseLosses(~options.allowedLosses);
     ImageDir place = takeImages(run);
     place.setLossLog(run.log);
     if (options.stream) {

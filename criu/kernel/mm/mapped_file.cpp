@@ -44,9 +44,8 @@ bool leadsTo(const ProcPid& process, const std::string& name, const Vma& vma) {
 
 /// Returns a name below /proc/PID that leads to the file of the mapping without /proc/PID/map_files.
 std::optional<std::string> otherName(const ProcPid& process, const Vma& vma) {
-    if (vma.name.starts_with('/') && !vma.deleted)
-        if (std::string name = "root" + vma.name; leadsTo(process, name, vma))
-            return name;
+    if (std::string name = "root" + vma.name; leadsTo(process, name, vma))
+        return name;
     if (leadsTo(process, "exe", vma))
         return "exe";
     for (const int fd : process.numbers("fd"))

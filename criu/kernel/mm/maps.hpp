@@ -113,6 +113,8 @@ struct Vma {
     int access = -1;
 
     [[nodiscard]] std::uint64_t size() const noexcept { return end - start; }
+    /// Returns the bytes of private pages of the process, in memory and in swap.
+    [[nodiscard]] std::uint64_t privateBytes() const noexcept { return anonymous + swap; }
 };
 
 /// Returns true if the mapping is private, has no file, and isn't a kernel area such as the vDSO.

@@ -212,9 +212,6 @@ void MountDump::checkSource(Mount& mount, const PathMap<bool>& sources, const Mo
     }
     if (mount.isAutomount())
         return checkAutomount(mount, plugins);
-    const bool canBeMade = mount.kind.content != FsContent::Unknown && !mounts_.isOnRoot(mount);
-    if (mount.isWhole() && canBeMade)
-        return;
     const std::vector<PathPrefix> prefixes = prefixesOf(mount.root);
     const bool covered = std::any_of(prefixes.begin(), prefixes.end(), [&](const PathPrefix& prefix) {
         return sources.find(mount.device, mount.root, prefix) != nullptr;

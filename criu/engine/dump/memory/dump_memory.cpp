@@ -225,7 +225,7 @@ std::uint64_t DumpMemory::Work::expectedBytes() const {
     std::uint64_t bytes = 0;
     for (const Item& item : items_)
         for (const kernel::Vma& vma : item.vmas)
-            bytes += vma.anonymous + vma.swap;
+            bytes += vma.privateBytes();
     return bytes;
 }
 
@@ -233,7 +233,7 @@ std::uint64_t DumpMemory::Work::expectedBytes() const {
 bool DumpMemory::Work::isSmall(const Item& item) {
     std::uint64_t bytes = 0;
     for (const kernel::Vma& vma : item.vmas)
-        bytes += vma.anonymous + vma.swap;
+        bytes += vma.privateBytes();
     return bytes < memory::kWorthThreads;
 }
 

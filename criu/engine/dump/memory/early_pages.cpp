@@ -40,7 +40,7 @@ bool isPossible(FrozenPhase& frozen) {
 bool isSmall(const std::vector<kernel::Vma>& vmas) {
     std::uint64_t bytes = 0;
     for (const kernel::Vma& vma : vmas)
-        bytes += vma.anonymous + vma.swap;
+        bytes += vma.privateBytes();
     return bytes < memory::kWorthThreads;
 }
 

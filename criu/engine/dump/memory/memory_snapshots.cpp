@@ -27,7 +27,7 @@ constexpr std::uint64_t kWorthClone = std::uint64_t{1} << 20;
 std::uint64_t privateBytes(std::span<const kernel::Vma> vmas) {
     std::uint64_t bytes = 0;
     for (const kernel::Vma& vma : vmas)
-        bytes += vma.anonymous + vma.swap;
+        bytes += vma.privateBytes();
     return bytes;
 }
 
@@ -43,7 +43,7 @@ const char* snapshotObstacle(const kernel::Vma& vma) {
         return nullptr;
     if (has(VmFlag::HugeTlb))
         return "has huge pages of hugetlbfs, which a clone loses when there are no more of them";
-    if (vma.anonymous + vma.swap == 0 || has(VmFlag::Droppable))
+    if (vma.privateBytes() == 0 || has(VmFlag::Droppable))
         return nullptr;
     if (has(VmFlag::DontCopy))
         return "isn't inherited by children (MADV_DONTFORK)";
