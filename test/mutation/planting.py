@@ -102,6 +102,12 @@ def arguments_of_clang(out):
                             "-include", os.path.join(ROOT, "criu", "base", "pch.hpp")]
 
 
+def code_at(text, at):
+    """Returns the code of a line without its comment. It names a mistake in the file `equivalent`."""
+    line = text[text.rfind(b"\n", 0, at) + 1:].split(b"\n", 1)[0]
+    return line.decode().split("//")[0].strip()
+
+
 def scan(job):
     """Returns a file's sites as dictionaries, and clang's errors."""
     tree, name, arguments = job
@@ -109,8 +115,8 @@ def scan(job):
         cindex.Config.set_library_file(next(path for path in LIBRARIES if os.path.exists(path)))
     scanner = sites.Scanner(os.path.join(tree, name), arguments)
     outside = "runs in other processes" if FREESTANDING.match(name) else ""
-    return name, [{"file": name, "line": scanner.text.count(b"\n", 0, site.begin) + 1, "begin": site.begin, "end": site.end,
-                   "operator": site.operator, "change": site.change, "form": site.form, "not planted": outside or site.compiled}
+    return name, [{"file": name, "line": scanner.text.count(b"\n", 0, site.begin) + 1, "code": code_at(scanner.text, site.begin),
+                   "begin": site.begin, "end": site.end, "operator": site.operator, "change": site.change, "form": site.form, "not planted": outside or site.compiled}
                   for site in scanner.sites], scanner.errors
 
 

@@ -298,11 +298,8 @@ def report(out, results):
     """Prints the table."""
     with open(os.path.join(out, "mutants.json"), encoding="utf-8") as file:
         document = json.load(file)
-    judged = {}
-    for line in open(os.path.join(HERE, "equivalent"), encoding="utf-8"):
-        if line.strip() and not line.startswith("#"):
-            name, operator, change, reason = (part.strip() for part in line.split("|"))
-            judged[(name, operator, change)] = reason
+    with open(os.path.join(HERE, "equivalent"), encoding="utf-8") as file:
+        judged = [line for line in file if not line.startswith("#")]
     reached = {}
     for name, test in results.tests.items():
         for number in test["reaches"]:
@@ -319,7 +316,7 @@ def report(out, results):
             suite = entry["killed by"].split(" ")[0]
             by_suite[suite] = by_suite.get(suite, 0) + 1
             counts[1] += 1
-        elif (mutant["file"], mutant["operator"], shorten(mutant["change"])) in judged:
+        elif is_judged(mutant, judged):
             kinds["equivalent"].append(mutant)
         elif mutant["number"] not in reached:
             kinds["not reached by any test"].append(mutant)
@@ -341,6 +338,7 @@ def report(out, results):
         for mutant in mutants:
             entry = results.mutants.get(str(mutant["number"]), {"tried": []})
             print(f"    {mutant['number']:4} {mutant['file']}:{mutant['line']}: {mutant['operator']}: {shorten(mutant['change'])}")
+            print(f"         in: {mutant['code']}")
             reaching = reached.get(mutant["number"], [])
             if reaching:
                 print(f"         {len(entry['tried'])} of {len(reaching)} tests tried, such as {', '.join((entry['tried'] or reaching)[:3])}")
@@ -360,6 +358,12 @@ def report(out, results):
     for mutant in outside:
         reasons[mutant["not planted"]] = reasons.get(mutant["not planted"], 0) + 1
     print("drawn, but not planted: " + (", ".join(f"{count} ({reason})" for reason, count in sorted(reasons.items())) or "none"))
+
+
+def is_judged(mutant, judged):
+    """Returns whether lines of the file `equivalent` name a mistake. Code may contain the separator."""
+    head = " | ".join((mutant["file"], mutant["operator"], shorten(mutant["change"]), mutant["code"], ""))
+    return any(line.startswith(head) for line in judged)
 
 
 def shorten(change):
