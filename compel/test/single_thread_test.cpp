@@ -422,7 +422,14 @@ public:
         if (std::exchange(tried_, true))
             return false;
         mask = thread.signalMask();
-        result = insertCall(thread, number_, arguments_);
+        runs = shared->helperRuns;
+        try {
+            result = insertCall(thread, number_, arguments_);
+        } catch (...) {
+            runsAfter = shared->helperRuns;
+            throw;
+        }
+        runsAfter = shared->helperRuns;
         maskAfter = thread.signalMask();
         return false;
     }
@@ -430,6 +437,8 @@ public:
     std::optional<std::int64_t> result;
     SignalMask mask = 0;
     SignalMask maskAfter = 0;
+    long runs = 0;  ///< number of rounds of the helper before the inserted call
+    long runsAfter = -1;
 
 private:
     std::int64_t number_;
@@ -466,6 +475,7 @@ TEST_CASE("a thread goes on as before when a call that was inserted doesn't come
         SingleThreadRun run(process, shared->helper, FreezeOptions().patience, &watch);
         CHECK_THROWS_AS(run.await([] { return false; }, 60s), Error);
         CHECK_FALSE(watch.result.has_value());
+        CHECK(watch.runs == watch.runsAfter);
         awaitRounds(run);
         CHECK(shared->parent == ::getpid());
     }

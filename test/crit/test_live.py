@@ -63,6 +63,10 @@ class ManyKinds(unittest.TestCase):
             image = json.loads(json.dumps(images.loads(data, pretty)))
             self.assertEqual(images.dumps(image), data, path)
         self.assertNotIn('"unknown_fields"', json.dumps(image), path)
+        if image["magic"] == "FILES":
+            # Files without a descriptor, such as working directories, have a type, too.
+            for entry in image["entries"]:
+                self.assertEqual(entry["type"] == "REG", "reg" in entry, f"{path}: {entry}")
         return image["magic"]
 
     def check_views(self, path):

@@ -52,7 +52,7 @@ int makeMemfd(int number, const char* name, unsigned flags, std::size_t size) {
 /// Describes a descriptor of the child, like the engine.
 files::OpenFd openFdOf(const StoppedChild& child, int number) {
     files::OpenFd file;
-    file.pid = HostPid(child.pid());
+    file.pid = file.actor = HostPid(child.pid());
     file.fd = number;
     const std::string path = fmt::format("/proc/{}/fd/{}", child.pid(), number);
     file.copy = UniqueFd(sys(::open(path.c_str(), O_RDWR | O_CLOEXEC), "open"));
@@ -268,4 +268,17 @@ TEST_CASE("files of a mounted tmpfs and other deleted files aren't claimed") {
     });
     const SegmentsDump segments;
     CHECK(!segments.claims(openFdOf(child, kFirstFd)));
+}
+
+TEST_CASE("the content of a memfd doesn't get a number that is taken") {
+    Scene scene([] { makeMemfd(kFirstFd, "one", 0, pages(1)); });
+    const files::OpenFd file = openFdOf(scene.child, kFirstFd);
+    const auto taken = static_cast<std::uint32_t>(file.stat.st_ino);
+    scene.dump.segments.reserve(taken);
+    (void)scene.dump.segments.inodeFor(file, scene.images);
+    scene.write();
+    auto reader = scene.images.openRequired(ImageKind::Memfd);
+    const auto entries = reader.all<MemfdInodeEntry>();
+    REQUIRE(entries.size() == 1);
+    CHECK(entries.front()->shmid != taken);
 }

@@ -6,8 +6,9 @@ import os
 import resource
 import signal
 import subprocess
+import sys
 
-from case import require, says, until
+from case import Skipped, require, says, until
 from harness import processes
 
 
@@ -48,6 +49,47 @@ def features_as_json(case):
     for feature in every["features"]:
         require(feature["supported"] == (f"feature {feature['name']} is missing" not in plain), f"{feature} {plain}")
     says(case.criu("check", "--feature", "nothing", "--json", status=1), "unknown feature 'nothing'")
+
+
+OVERLAY = """
+import mmap, os, subprocess
+for name in ("lower", "upper", "work", "merged"):
+    os.mkdir(name)
+subprocess.run(["mount", "-t", "overlay", "none", "merged", "-o", "lowerdir=lower,upperdir=upper,workdir=work"], check=True)
+with open("merged/file", "wb+") as file:
+    file.truncate(4096)
+    memory = mmap.mmap(file.fileno(), 4096, prot=mmap.PROT_READ)
+    status = os.fstat(file.fileno())
+with open("/proc/self/maps") as maps:
+    (line,) = [line.split() for line in maps if line.rstrip().endswith("merged/file")]
+print(line[3:5] == [f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}", str(status.st_ino)])
+"""
+
+
+CALL_OF_32_BITS = """
+import ctypes, mmap
+code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+code.write(bytes.fromhex("53b814000000cd805bc3"))  # push rbx, mov eax 20 (getpid), int 0x80, pop rbx, ret
+ask = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(code)))
+print(ask() == __import__("os").getpid())
+"""
+
+
+def feature_of_32_bits(case):
+    """criu check says of 32-bit programs what this kernel does."""
+    if os.uname().machine != "x86_64":
+        raise Skipped("the processor has no 32-bit mode")
+    run = subprocess.run([sys.executable, "-c", CALL_OF_32_BITS], capture_output=True, text=True, check=False)
+    case.criu("check", "--feature", "compat_cr", status=0 if run.stdout == "True\n" else 1)
+
+
+def feature_of_overlays(case):
+    """criu check says of mappings on overlayfs what this kernel does."""
+    run = subprocess.run(["unshare", "--mount", sys.executable, "-c", "import os\nos.mkdir('over')\n"
+                          "os.system('mount -t tmpfs none over')\nos.chdir('over')\n" + OVERLAY], capture_output=True, text=True, check=False)
+    if run.returncode != 0:
+        raise Skipped(f"no overlayfs here: {run.stderr}")
+    case.criu("check", "--feature", "overlayfs_maps", status=0 if run.stdout == "True\n" else 1)
 
 
 def explanation_as_json(case):
@@ -151,4 +193,13 @@ def comparison(case):
     require((processes.status(program.pid) or {"State": "Z"})["State"].startswith("S"), "the program doesn't sleep any more")
 
 
-CASES = [comparison, features_as_json, explanation_as_json, statistics_as_json, verification_as_json, held_by_zombie]
+def background_comparison(case):
+    """criu compare: images of a dump in the background equal the tree, also the memory below the stack"""
+    program = case.python("ready()\ntime.sleep(1000)\n")
+    tree = ("-t", str(program.pid), "-D", case.images)
+    case.criu("dump", *tree, "--leave-running", "--background")
+    says(case.criu("compare", *tree), r"^The tree equals the images\.\n$")
+
+
+CASES = [comparison, background_comparison, features_as_json, feature_of_32_bits, feature_of_overlays, explanation_as_json, statistics_as_json,
+         verification_as_json, held_by_zombie]

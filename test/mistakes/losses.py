@@ -156,6 +156,14 @@ def lost_reset(case):
     once(case.dump(process.pid, "--no-loss"), r"Warn.*loses its pending error \(ECONNRESET\) unless this dump ends its process")
 
 
+def compared_loss(case):
+    """criu compare: state that a dump would lose is no obstacle, because the tree runs on"""
+    program = case.python(MESSAGES + "time.sleep(1000)\n")
+    tree = ("-t", str(program.pid), "-D", case.images)
+    case.criu("dump", *tree, "--leave-running")
+    says(case.criu("compare", *tree), r"The tree equals the images\.\n$")
+
+
 def several_losses(case):
     """A dry run with --no-loss tells all losses, not only the first one."""
     program = case.python((DATAGRAM + MESSAGES + NOTIFY).replace("ready()\n", "") + "ready()\ntime.sleep(1000)\n")
@@ -175,5 +183,5 @@ def unknown_loss(case):
     case.dump(program.pid, "-R", "--no-loss")  # nothing is lost
 
 
-CASES = [lost_datagrams, lost_keys, lost_attributes, lost_notifications, lost_messages, lost_flags, lost_reset, several_losses,
-         unknown_loss]
+CASES = [lost_datagrams, lost_keys, lost_attributes, lost_notifications, lost_messages, lost_flags, lost_reset, compared_loss,
+         several_losses, unknown_loss]

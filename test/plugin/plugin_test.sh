@@ -93,6 +93,19 @@ done
 expect "restore after all" restore -L "$plugins"
 expect "the program found all unchanged" finished "PASS moved by 4096"
 
+# A bundle: the dynamic linker in its folder starts criu, which finds the plugins there.
+linker=$(readelf -p .interp "$criu" | grep -o '/[^ ]*ld-linux[^ ]*')
+mkdir -p bundle/lib/run bundle/lib/criu
+cp "$linker" bundle/lib/
+cp "$plugins/example.so" bundle/lib/criu/
+ln -s "$criu" bundle/lib/run/criu
+start
+expect "dump from a bundle" "bundle/lib/${linker##*/}" "$criu" dump -t "$pid" -D images -o dump.log
+kill -KILL "$pid" 2>/dev/null
+wait "$pid" 2>/dev/null
+expect "restore after it" restore -L "$plugins"
+expect "the program found all unchanged" finished "PASS moved by"
+
 # Options of plugins.
 start
 expect "an option without plugin" fails dump -L "$plugins" --plugin-option colour=red

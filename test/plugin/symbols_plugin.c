@@ -131,6 +131,7 @@ static int start(int stage) {
     check_descriptors();
     if (stage != CR_PLUGIN_STAGE__RESTORE) {
         require(fdstore_add(0) < 0 && fdstore_get(0) < 0, "descriptors can't be stored in a dump");
+        require(!check_and_remove_inventory_plugin(name, strlen(name)), "no images list it yet");
         note("looked", "dump");
         return 0;
     }

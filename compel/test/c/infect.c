@@ -170,6 +170,8 @@ static void test_commands(unsigned long flags) {
 
     CHECK(compel_infect(ctl, 1, sizeof(struct arguments)) == 0);
     struct arguments* args = compel_parasite_args(ctl, struct arguments);
+    /* The arguments overlap nothing that the blob needs for its end. */
+    memset(compel_parasite_args_s(ctl, PARASITE_ARG_SIZE_MIN), 0xa5, PARASITE_ARG_SIZE_MIN);
     args->first = -137;
     args->second = 404;
     CHECK(compel_rpc_call_sync(COMMAND_ADD, ctl) == 0 && args->sum == 267);
@@ -304,6 +306,33 @@ static void test_memory(void) {
     must_end(&victim);
 }
 
+/* Checks each kind of relocation at addresses of a blob that isn't infected. */
+static void test_relocations(void) {
+    enum { GOT = 96, AT = 0x7000 };
+    unsigned char memory[128] __attribute__((aligned(8))) = {0};
+    compel_reloc_t places[] = {{.offset = 20, .type = COMPEL_TYPE_GOTPCREL, .addend = -4, .value = 40},
+                               {.offset = 32, .type = COMPEL_TYPE_LONG, .addend = 3, .value = 48},
+                               {.offset = 44, .type = COMPEL_TYPE_INT, .addend = 1, .value = 52},
+                               {.offset = 24, .type = COMPEL_TYPE_GOTPCREL, .addend = -4, .value = 56}};
+    struct parasite_blob_desc blob = {.parasite_type = COMPEL_BLOB_CHEADER};
+    int32_t distance;
+    uint32_t half;
+    uint64_t whole;
+    blob.hdr.relocs = places;
+    blob.hdr.nr_relocs = 4;
+    blob.hdr.got_off = GOT;
+    blob.hdr.args_ptr_off = 8;
+    blob.hdr.args_off = 120;
+    compel_relocs_apply(memory, (void*)AT, &blob);
+    CHECK(memcpy(&whole, memory + 8, sizeof(whole)) && whole == AT + 120);
+    CHECK(memcpy(&distance, memory + 20, sizeof(distance)) && distance == GOT - 20 - 4);
+    CHECK(memcpy(&distance, memory + 24, sizeof(distance)) && distance == GOT + 8 - 24 - 4);
+    CHECK(memcpy(&whole, memory + GOT, sizeof(whole)) && whole == AT + 40);
+    CHECK(memcpy(&whole, memory + GOT + 8, sizeof(whole)) && whole == AT + 56);
+    CHECK(memcpy(&whole, memory + 32, sizeof(whole)) && whole == AT + 51);
+    CHECK(memcpy(&half, memory + 44, sizeof(half)) && half == AT + 53);
+}
+
 static void test_processor(void) {
     compel_cpuinfo_t info = {0};
     CHECK(compel_cpuid(&info) == 0);
@@ -331,6 +360,7 @@ int main(void) {
     test_stopped();
     test_failures();
     test_memory();
+    test_relocations();
     test_processor();
     puts("infected, and cured");
     return 0;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <linux/securebits.h>
+
 #include <catch2/catch.hpp>
 
 #include <functional>
 
 #include "criu/base/error.hpp"
 #include "criu/base/ids.hpp"
+#include "criu/kernel/capabilities.hpp"
 #include "criu/model/id_map.hpp"
 #include "criu/task/attributes.hpp"
 #include "criu/task/credentials.hpp"
@@ -70,6 +73,14 @@ TEST_CASE("credentials are compared as the user namespace of the tree has them")
     CHECK_NOTHROW(requireCredentials(wanted(), status, ids, kKnownCapabilities));
     status.uid.real = 1000;
     CHECK_THROWS(requireCredentials(wanted(), status, ids, kKnownCapabilities));
+}
+
+TEST_CASE("the first process of a user namespace has no secure bits, and all capabilities there") {
+    const model::IdMap ids({{0, 100000, 65536}}, {{0, 200000, 65536}});
+    const Credentials first = Credentials::ofUsernsRoot(ids, wanted());
+    CHECK(first.secureBits == SECUREBITS_DEFAULT);
+    CHECK(first.uid == kernel::CredentialIds{0, 0, 0, 0});
+    CHECK(first.effective == kernel::knownCapabilities());
 }
 
 TEST_CASE("a restored thread must have the seccomp mode and filters of the image") {

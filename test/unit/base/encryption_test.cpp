@@ -15,6 +15,7 @@
 #include "criu/base/crypto.hpp"
 #include "criu/base/error.hpp"
 #include "criu/image/encrypted_format.hpp"
+#include "criu/image/image_outlet.hpp"
 #include "criu/image/key_files.hpp"
 #include "images/encryption.hpp"
 #include "pki.hpp"
@@ -42,6 +43,23 @@ TEST_CASE("encrypted images are what they were when a recipient decrypts them, a
         CHECK(content.find("no others may see") == std::string::npos);
         CHECK(content.find("pages-1") == std::string::npos);
     }
+}
+
+TEST_CASE("holes of images aren't encrypted") {
+    const TemporaryDir plain;
+    TemporaryDir encrypted;
+    std::ofstream(plain.path() + "/pages-1.img") << "content";
+    fs::resize_file(plain.path() + "/pages-1.img", std::uintmax_t{64} << 20);
+    {
+        const ImageDir directory = encrypted.images();
+        EncryptingOutlet out(std::make_unique<DirectoryOutlet>(directory), {newIdentity().own});
+        sendImages(plain.images(), out, Sent::All);
+        out.finish();
+    }
+    std::uintmax_t bytes = 0;
+    for (const auto& entry : fs::directory_iterator(encrypted.path()))
+        bytes += fs::file_size(entry.path());
+    CHECK(bytes < std::uintmax_t{4} << 20);
 }
 
 TEST_CASE("every byte of encrypted images counts") {

@@ -3,6 +3,7 @@
 
 #include <compel/process.hpp>
 
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -171,4 +172,23 @@ TEST_CASE("a failure of ptrace says which process it is about, as any other") {
         CHECK(error.code() == ESRCH);
         CHECK(std::string(error.what()) == fmt::format("process 7 (sleep): freeze process {}: No such process", pid));
     }
+}
+
+TEST_CASE("the cores of a process are those of its affinity mask") {
+    using criu::availableCores;
+    cpu_set_t all;
+    REQUIRE(::sched_getaffinity(0, sizeof(all), &all) == 0);
+    CHECK(availableCores() == static_cast<unsigned>(CPU_COUNT(&all)));
+    unsigned onOne = 0;
+    std::thread([&] {
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        int first = 0;
+        while (!CPU_ISSET(first, &all))
+            ++first;
+        CPU_SET(first, &one);
+        if (::sched_setaffinity(0, sizeof(one), &one) == 0)
+            onOne = availableCores();
+    }).join();
+    CHECK(onOne == 1);
 }

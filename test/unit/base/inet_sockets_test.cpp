@@ -93,6 +93,24 @@ TEST_CASE("Endpoints survive the way through a sockaddr", "[inet]") {
     CHECK_THROWS_AS(InetEndpoint::fromSocket(other), Error);
 }
 
+TEST_CASE("The prefix of a mapping replaces the same bits of an address", "[inet]") {
+    const auto replaced = [](const char* address, const char* from, const char* to, unsigned bits) {
+        const InetEndpoint source = end(AF_INET6, from, 0);
+        model::InetMapping mapping;
+        mapping.family = AF_INET6;
+        mapping.bits = bits;
+        std::ranges::copy(source.words, std::begin(mapping.from));
+        std::ranges::copy(end(AF_INET6, to, 0).words, std::begin(mapping.to));
+        InetEndpoint changed = end(AF_INET6, address, 80);
+        return changed.replaceAddress({&mapping, 1}) != nullptr ? changed.text() : std::string("not replaced");
+    };
+    CHECK(replaced("2001:db8:1:2::3", "2001:db8:1::", "2001:db8:9::", 48) == "[2001:db8:9:2::3]:80");
+    CHECK(replaced("2001:db8:1:2::3", "2001:db8:2::", "2001:db8:9::", 48) == "not replaced");
+    CHECK(replaced("2001:db8:1:2::3", "2001::", "fd00::", 16) == "[fd00:db8:1:2::3]:80");
+    CHECK(replaced("2001:db8::3", "2001:db8::3", "fd00::5", 128) == "[fd00::5]:80");
+    CHECK(replaced("2001:db8::4", "2001:db8::3", "fd00::5", 128) == "not replaced");
+}
+
 TEST_CASE("iptables rules that lock are found again among others", "[inet]") {
     const InetConnection one = connection("10.0.0.1", 80, "10.0.0.2", 4000);
     const InetConnection two = connection("10.0.0.1", 80, "10.0.0.3", 4001);

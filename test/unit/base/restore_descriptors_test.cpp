@@ -14,6 +14,7 @@
 #include "criu/engine/restore/files/late_files.hpp"
 #include "criu/engine/restore/files/service_fds.hpp"
 #include "criu/kernel/names/pid_file.hpp"
+#include "criu/namespaces/namespace_restore.hpp"
 
 using namespace criu;
 using engine::FileHolder;
@@ -85,4 +86,8 @@ TEST_CASE("a pid file has criu's number of the root, is for its owner only, and 
     PidFile(path, HostPid(4711)).commit();
     CHECK(std::filesystem::exists(path));
     std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("a kind of namespaces that moves no descriptors needs no room for some") {
+    CHECK(namespaces::NamespaceRestore().descriptors() == 0);
 }

@@ -14,6 +14,7 @@
 #include "criu/base/byte_stream.hpp"
 #include "criu/base/error.hpp"
 #include "criu/base/stop_request.hpp"
+#include "criu/image/image_outlet.hpp"
 #include "criu/image/stream_format.hpp"
 #include "criu/image/stream_reader.hpp"
 #include "criu/image/stream_writer.hpp"
@@ -156,6 +157,46 @@ TEST_CASE("Names, incomplete files and compressed streams are refused", "[stream
     CHECK_THAT(errorOf([&] { out.finish(); }), Contains("incomplete"));
     streams.put("\x28\xb5\x2f\xfd and more that zstd has made of something");
     CHECK_THAT(streams.failure(), Contains("zstd -d"));
+}
+
+namespace {
+
+/// Outlet that records what it gets.
+class RecordingOutlet : public ImageOutlet {
+public:
+    std::unique_ptr<File> create(const std::string& name) override {
+        names.push_back(name);
+        return std::make_unique<Counted>(bytes);
+    }
+    [[nodiscard]] bool inOrder() const noexcept override { return false; }
+    void finish() override {}
+
+    std::vector<std::string> names;
+    std::uint64_t bytes = 0;
+
+private:
+    class Counted : public File {
+    public:
+        explicit Counted(std::uint64_t& bytes) : bytes_(bytes) {}
+        void write(std::uint64_t, std::span<const std::byte> bytes) override { bytes_ += bytes.size(); }
+        void finish(std::uint64_t) override {}
+
+    private:
+        std::uint64_t& bytes_;
+    };
+};
+
+}  // namespace
+
+TEST_CASE("The inventory is sent behind all other images, and without holes", "[stream]") {
+    const TemporaryDir folder;
+    for (const char* const name : {"zz.img", "inventory.img", "aa.img", "note.txt"})
+        std::ofstream(folder.path() + '/' + name) << "content";
+    std::filesystem::resize_file(folder.path() + "/zz.img", std::uintmax_t{64} << 20);
+    RecordingOutlet images;
+    sendImages(folder.images(), images, Sent::Images);
+    CHECK(images.names == std::vector<std::string>{"aa.img", "zz.img", "inventory.img"});
+    CHECK(images.bytes < std::uint64_t{1} << 20);
 }
 
 TEST_CASE("Pages go to a stream by blocks, those of zeroes not at all", "[stream]") {

@@ -146,3 +146,13 @@ TEST_CASE("action scripts: a limit ends a program, but not after the tree runs")
                       Contains("hasn't ended within 1 s"));
     CHECK(limited.reached({Stage::PostResume, criu::HostPid(), scripts.fd()}) == 0);
 }
+
+TEST_CASE("only a program of the user may freeze the tree") {
+    const Scripts scripts;
+    Log log;
+    StopRequest stop;
+    const std::vector<std::string> none;
+    const std::vector<std::string> programs{scripts.add("one", kReport)};
+    CHECK_FALSE(ActionScripts(none, stop, log).mayFreeze());
+    CHECK(ActionScripts(programs, stop, log).mayFreeze());
+}

@@ -11,6 +11,7 @@
 
 #include "criu/engine/compare/checkpoint_comparison.hpp"
 #include "criu/engine/compare/field_rules.hpp"
+#include "criu/engine/compare/mapping_lists.hpp"
 #include "criu/engine/compare/raw_images.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/memory/mappings/vma_status.hpp"
@@ -41,6 +42,7 @@ namespace {
 
 constexpr std::uint32_t kPid = 7;
 constexpr std::size_t kPages = 4;
+constexpr std::uint32_t kNoId = ~std::uint32_t{0};
 
 /// Checkpoint of one process with a pipe and a file. The members are the state that a test changes.
 struct Sample {
@@ -67,6 +69,7 @@ struct Sample {
     std::uint64_t areaPointer = 0;  ///< address of a registered rseq area
     std::uint64_t divided = 0;      ///< address at which the mapping is divided
     bool hasUnknownField = false;
+    std::uint32_t program = 1;  ///< file of the program; ~0: none
 };
 
 template <Message T>
@@ -269,7 +272,7 @@ void writeSampleMemory(const ImageDir& images, const Sample& sample) {
     second.end = end;
     VmaEntry* mappings[] = {&mapping, &second};
     MmEntry memory = MM_ENTRY__INIT;
-    memory.exe_file_id = 1 + sample.ids;
+    memory.exe_file_id = sample.program == kNoId ? kNoId : sample.program + sample.ids;
     memory.n_vmas = sample.divided != 0 ? 2 : 1;
     memory.vmas = mappings;
     memory::FilePageSinks sinks(images);
@@ -371,6 +374,14 @@ TEST_CASE("a comparison tells objects that one side lacks") {
                Equals("Differs: process 8 (sample): present in the image, absent in the tree\n"));
 }
 
+TEST_CASE("an object that one side lacks is told once, and one that both lack isn't told") {
+    Sample without;
+    without.program = kNoId;
+    CHECK_THAT(reportOf([](Sample&) {}, without), Equals(kNoDifference));
+    CHECK_THAT(reportOf([](Sample& now) { now.program = kNoId; }),
+               Equals("Differs: process 7 (sample): exe_file_id: file in the image, none in the tree\n"));
+}
+
 TEST_CASE("a comparison tells that descriptors no longer share an open file description") {
     Sample shared;
     shared.fileOfBoth = 1;
@@ -439,6 +450,27 @@ TEST_CASE("the kernel may change the processor in a registered rseq area") {
 
 TEST_CASE("equal neighbours may be one mapping") {
     CHECK_THAT(reportOf([](Sample& now) { now.divided = test::kStoredStart + kImagePageSize; }), Equals(kNoDifference));
+}
+
+TEST_CASE("a divided mapping of a file continues at its offset, and anonymous memory has none") {
+    VmaEntry mapping = VMA_ENTRY__INIT;
+    mapping.start = 0x10000;
+    mapping.end = 0x14000;
+    mapping.pgoff = 0x3000;
+    VmaEntry* all[] = {&mapping};
+    MmEntry memory = MM_ENTRY__INIT;
+    memory.n_vmas = 1;
+    memory.vmas = all;
+    const auto secondOffset = [&](std::uint32_t status) {
+        mapping.status = status;
+        engine::MappingList list(memory);
+        list.divide(0x11000);
+        REQUIRE(list.mappings().size() == 2);
+        CHECK(list.mappings()[1].start == 0x11000);
+        return list.mappings()[1].pgoff;
+    };
+    CHECK(secondOffset(memory::VmaStatus::Regular | memory::VmaStatus::FilePrivate) == 0x4000);
+    CHECK(secondOffset(memory::VmaStatus::Regular | memory::VmaStatus::AnonPrivate) == 0x3000);
 }
 
 TEST_CASE("each rule names fields that exist, and has a reason") {

@@ -84,6 +84,12 @@ TEST_CASE("created processes and their areas are listed, and not more of them th
     CHECK(areas[1].start == 0x3000);
 }
 
+TEST_CASE("a process whose pid isn't stored yet isn't listed") {
+    const RestoreControl control(2);
+    control.page().createdCount = 1;
+    CHECK(control.created().empty());
+}
+
 TEST_CASE("of several failures the first is reported, cut to the room there is") {
     const RestoreControl control(2);
     CHECK(control.await(1, 1) == RestoreControl::Outcome::Idle);

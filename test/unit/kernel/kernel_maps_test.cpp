@@ -111,6 +111,7 @@ TEST_CASE("smaps: sizes in bytes, flags by mnemonic, unknown ones noted") {
     CHECK(vmas[0].inCommon == 52 * 1024);
     CHECK(vmas[0].anonymous == 12288);
     CHECK(vmas[0].swap == 16384);
+    CHECK(vmas[0].privateBytes() == 28672);
     CHECK(vmas[0].locked == 20480);
     CHECK(vmas[0].flags == VmFlags{VmFlag::Read, VmFlag::Write, VmFlag::MayRead, VmFlag::MayWrite, VmFlag::MayExec,
                                    VmFlag::Accountable, VmFlag::Locked, VmFlag::GrowsDown, VmFlag::DontDump,

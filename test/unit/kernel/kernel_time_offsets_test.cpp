@@ -31,5 +31,6 @@ TEST_CASE("Times carry between seconds and nanoseconds, also below zero") {
     CHECK(early - late == ClockTime{-2, 700'000'000});
     CHECK(early + late == ClockTime{5, 100'000'000});
     CHECK((early - late) + late == early);
+    CHECK(ClockTime{1, 400'000'000} + ClockTime{1, 600'000'000} == ClockTime{3, 0});
     CHECK(ClockTime{2, 0} + ClockTime{-3, 500'000'000} == ClockTime{-1, 500'000'000});
 }

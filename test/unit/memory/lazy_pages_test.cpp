@@ -55,6 +55,7 @@ TEST_CASE("requests continue behind the last wanted page, and wrap around to the
     const auto wanted = pages.takeAt(0x15123, 2 * kPage);
     REQUIRE(wanted);
     CHECK(wanted->source == 0x15000);
+    CHECK(pages.stateOf(0x15000) == RangeState::Coming);
     CHECK(pages.stateOf(0x16fff) == RangeState::Coming);
     CHECK(pages.stateOf(0x17000) == RangeState::Waiting);
     CHECK(pages.stateOf(0x1a000) == RangeState::Unknown);

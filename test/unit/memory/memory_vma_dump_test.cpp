@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "criu/memory/mappings/mapping_kind.hpp"
 #include "criu/memory/mappings/vma_dump.hpp"
 #include "image_fixture.hpp"
 
@@ -316,4 +317,18 @@ TEST_CASE("device memory that a subsystem claims") {
     CHECK(got[0].status == (VmaStatus::Regular | VmaStatus::FileShared | bit(VmaStatus::Plugin)));
     CHECK(got[0].shmid == 77);
     CHECK(got[0].pgoff == 0x10000);
+}
+
+TEST_CASE(
+    "a private file with the name of the kernel's huge pages is a file, and only private huge pages are anonymous") {
+    Vma vma;
+    vma.name = "/anon_hugepage (deleted)";
+    CHECK_FALSE(isAnonymousHuge(vma));
+    vma.flags.set(kernel::VmFlag::HugeTlb);
+    CHECK(isAnonymousHuge(vma));
+    vma.shared = true;
+    CHECK_FALSE(isAnonymousHuge(vma));
+    vma.shared = false;
+    vma.name = "/file";
+    CHECK_FALSE(isAnonymousHuge(vma));
 }

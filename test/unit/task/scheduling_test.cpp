@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/task/scheduling.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 
 #include <catch2/catch.hpp>
@@ -31,4 +33,20 @@ TEST_CASE("a thread that may use all processors isn't bound to those of the dump
     CHECK(std::ranges::all_of(all, [](std::byte eight) { return eight == std::byte{0xff}; }));
     for (const std::optional<std::size_t> more : {std::optional<std::size_t>(100000), std::optional<std::size_t>()})
         CHECK(std::ranges::equal(storedAffinity(more), own));
+}
+
+TEST_CASE("utilization clamps are usual at the kernel's defaults for the policy, and without clamps") {
+    const auto isUsual = [](std::uint32_t policy, std::uint32_t least, std::uint32_t most) {
+        Scheduling now;
+        now.policy = policy;
+        now.utilMin = least;
+        now.utilMax = most;
+        return now.hasUsualClamps();
+    };
+    CHECK(isUsual(SCHED_OTHER, 0, 0));
+    CHECK(isUsual(SCHED_OTHER, 0, 1024));
+    CHECK(isUsual(SCHED_FIFO, 1024, 1024));
+    CHECK_FALSE(isUsual(SCHED_OTHER, 1024, 1024));
+    CHECK_FALSE(isUsual(SCHED_FIFO, 0, 1024));
+    CHECK_FALSE(isUsual(SCHED_OTHER, 0, 512));
 }

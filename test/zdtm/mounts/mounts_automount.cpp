@@ -119,6 +119,8 @@ ZDTM("autofs mounts whose daemons serve requests again after a restore") {
     const pid_t direct = start_daemon(me, places[0], "direct", false);
     const pid_t indirect = start_daemon(me, places[1], "indirect", true);
     const pid_t later = start_daemon(me, places[2], "direct", false);
+    SYS(mkdir("/mnt/again", 0755));
+    zdtm::bind_on(places[1], "/mnt/again");
     const pid_t gone = start_daemon(me, places[3], "indirect", false);
     zdtm::kill_and_reap(gone);
     signal(SIGPIPE, SIG_IGN);  // a request without a reader sends SIGPIPE
@@ -148,6 +150,7 @@ ZDTM("autofs mounts whose daemons serve requests again after a restore") {
     SYS(readlink("/mnt/indirect/link", target, sizeof(target) - 1));
     CHECK(target == std::string("empty"), "the link leads to %s", target);
     check_count("/mnt/later", 0);
+    CHECK(options_at("/mnt/again") == options_at(places[1]), "the bind mount shows another autofs");
     CHECK(access("/mnt/gone/wanted", F_OK) < 0, "a mount without a daemon serves");
     SYS(umount2("/mnt/direct", 0));
     check_count("/mnt/direct", 1);

@@ -16,6 +16,7 @@ ZDTM("waitid(2) still reports a stop that it has not reported before the dump") 
 
     SYS(waitid(P_PID, static_cast<id_t>(child), &info, WSTOPPED | WNOHANG));
     CHECK(info.si_pid == child && info.si_code == CLD_STOPPED, "no stop to be seen");
+    CHECK(info.si_status == SIGTSTP, "stopped by %d", info.si_status);
     SYS(kill(child, SIGCONT));
     me.finish(child);
 }
