@@ -3,8 +3,12 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <array>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -14,6 +18,9 @@
 #include "criu/base/unique_fd.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/sockets/socket_options.hpp"
+#include "criu/sockets/socket_queue.hpp"
+#include "image_fixture.hpp"
+#include "images/sk-packet.hpp"
 
 using namespace criu;
 using namespace criu::sockets;
@@ -128,4 +135,72 @@ TEST_CASE("a filter longer than the kernel allows is refused") {
     Log log;
     const UniqueFd one = makeSocket(AF_UNIX, SOCK_DGRAM);
     CHECK_THROWS_AS(restoreSocketOptions(one.get(), entry, log), Error);
+}
+
+namespace {
+
+pid_t endedProcess() {
+    const pid_t child = ::fork();
+    if (child == 0)
+        ::_exit(0);
+    REQUIRE(::waitpid(child, nullptr, 0) == child);
+    return child;
+}
+
+/// Receives a message and returns the credentials of its sender.
+ucred senderOf(int socket) {
+    std::array<char, 16> data{};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(ucred))> control{};
+    iovec vector{data.data(), data.size()};
+    msghdr message{};
+    message.msg_iov = &vector;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    REQUIRE(::recvmsg(socket, &message, MSG_DONTWAIT) == 4);
+    CHECK(std::string(data.data()) == "text");
+    const cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    REQUIRE(header != nullptr);
+    ucred sender{};
+    std::memcpy(&sender, CMSG_DATA(header), sizeof(sender));
+    return sender;
+}
+
+}  // namespace
+
+TEST_CASE("a message whose sender has ended keeps the user of the sender, and gets the pid of criu") {
+    if (::geteuid() != 0) {
+        WARN("skipped: only root sends messages as another process");
+        return;
+    }
+    constexpr std::uint32_t kUser = 1234;
+    const test::TemporaryDir folder;
+    const ImageDir images = folder.images();
+    SkUcredEntry credentials = SK_UCRED_ENTRY__INIT;
+    credentials.uid = credentials.gid = kUser;
+    credentials.pid = 7;
+    SkPacketEntry entry = SK_PACKET_ENTRY__INIT;
+    entry.id_for = 1;
+    entry.length = 4;
+    entry.ucred = &credentials;
+    ImageWriter image = images.create(ImageKind::SkQueues);
+    image.write(entry);
+    image.payload(test::bytesOf("text"));
+    image.finish();
+    SocketQueues queues;
+    queues.load(images);
+
+    int ends[2];
+    REQUIRE(::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends) == 0);
+    const UniqueFd sending(ends[0]);
+    const UniqueFd receiving(ends[1]);
+    const int on = 1;
+    REQUIRE(::setsockopt(receiving.get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) == 0);
+    const pid_t ended = endedProcess();
+    QueueFiller filler(
+        images, [](FileId) { return -1; }, [](UniqueFd fd) { return fd; }, [ended](TreePid) { return ended; });
+    filler.send(sending.get(), queues.of(FileId{1}).front());
+    const ucred sender = senderOf(receiving.get());
+    CHECK(sender.pid == ::getpid());
+    CHECK(sender.uid == kUser);
 }
