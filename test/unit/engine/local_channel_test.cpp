@@ -29,9 +29,9 @@ using std::chrono::milliseconds;
 namespace {
 
 /// Private directory in which daemons have their folder.
-struct RuntimeDirectory {
-    RuntimeDirectory() { REQUIRE(::mkdtemp(path.data()) != nullptr); }
-    ~RuntimeDirectory() { std::filesystem::remove_all(path); }
+struct TemporaryRuntimeDirectory {
+    TemporaryRuntimeDirectory() { REQUIRE(::mkdtemp(path.data()) != nullptr); }
+    ~TemporaryRuntimeDirectory() { std::filesystem::remove_all(path); }
 
     [[nodiscard]] std::string folder() const { return path + "/criu/daemons"; }
 
@@ -51,7 +51,7 @@ TEST_CASE("a daemon listens in a folder that only its user can enter", "[daemon]
         return;  // other users have no directory whose parents no other user can change
     StopRequest stop;
     const WaitLimit limit{stop, milliseconds(200)};
-    const RuntimeDirectory directory;
+    const TemporaryRuntimeDirectory directory;
     const DaemonAddress address("tracker", {directory.path});
     CHECK_FALSE(address.connect(limit));
 
@@ -97,7 +97,7 @@ TEST_CASE("criu uses no folder for daemons that other users may change", "[daemo
         return;
     StopRequest stop;
     const WaitLimit limit{stop, milliseconds(200)};
-    const RuntimeDirectory directory;
+    const TemporaryRuntimeDirectory directory;
     const DaemonAddress address("tracker", {directory.path});
     SECTION("the folder of criu is writable") {
         REQUIRE(::mkdir((directory.path + "/criu").c_str(), 0700) == 0);
@@ -116,7 +116,7 @@ TEST_CASE("criu uses no folder for daemons that other users may change", "[daemo
     }
     CHECK_THROWS_WITH(address.take(), Catch::Contains("XDG_RUNTIME_DIR"));
     CHECK_FALSE(address.connect(limit));
-    const RuntimeDirectory second;
+    const TemporaryRuntimeDirectory second;
     CHECK(DaemonAddress("tracker", {directory.path, second.path}).take());
 }
 
