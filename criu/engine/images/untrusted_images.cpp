@@ -16,6 +16,7 @@
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/model/options.hpp"
+#include "criu/namespaces/mount/mount_tree.hpp"
 #include "criu/namespaces/ns_ids.hpp"
 #include "images/core.hpp"
 #include "images/creds.hpp"

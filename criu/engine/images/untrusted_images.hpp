@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "criu/engine/fwd.hpp"
-#include "criu/namespaces/mount/mount_tree.hpp"
 #include "images/core.fwd.hpp"
 #include "images/fdinfo.fwd.hpp"
 #include "images/netdev.fwd.hpp"
@@ -18,6 +17,10 @@ class ImageDir;
 
 namespace criu::model {
 struct Options;
+}
+
+namespace criu::namespaces {
+class MountTree;
 }
 
 namespace criu::engine {

@@ -10,6 +10,7 @@
 #include "criu/engine/images/untrusted_images.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/model/options.hpp"
+#include "criu/namespaces/mount/mount_tree.hpp"
 #include "image_fixture.hpp"
 #include "images/core.hpp"
 #include "images/creds.hpp"
