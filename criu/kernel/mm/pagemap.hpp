@@ -61,14 +61,15 @@ struct PageQuery {
     std::uint64_t portion = 0;
 };
 
-/// Selection of pages with private content: present or swapped, but no file pages, zero pages or guard regions. Also
-/// correct for huge pages.
-inline constexpr PageQuery kPrivatePages{.none = PageIs::File | PageIs::PfnZero | PageIs::Guard,
+/// Selection of pages with private content: present or swapped, but no file pages or guard regions. Also correct for
+/// huge pages. Includes the kernel's zero page, because in a private mapping of a file this page hides content of the
+/// file (UFFDIO_ZEROPAGE, KSM).
+inline constexpr PageQuery kPrivatePages{.none = PageIs::File | PageIs::Guard,
                                          .any = PageIs::Present | PageIs::Swapped};
 
-/// Selection of pages with content in an anonymous mapping (isAnonymous()). Doesn't exclude the category File, because
-/// such a mapping has no file pages. Without this category, the kernel reads no struct page: 1.5 ms instead of 11 ms
-/// for 131,072 pages (pagemap_page_category() in fs/proc/task_mmu.c).
+/// Selection of pages with content in an anonymous mapping (isAnonymous()), where the zero page is no content. Doesn't
+/// exclude the category File, because such a mapping has no file pages. Without this category, the kernel reads no
+/// struct page: 1.5 ms instead of 11 ms for 131,072 pages (pagemap_page_category() in fs/proc/task_mmu.c).
 inline constexpr PageQuery kAnonymousPages{.none = PageIs::PfnZero | PageIs::Guard, .any = kPrivatePages.any};
 
 /// Selection of the pages of shared memory that this process has in its page tables. The segment may contain more

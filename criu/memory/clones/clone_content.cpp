@@ -62,7 +62,9 @@ std::vector<Range> contentOfClone(const kernel::ProcPid& process, const kernel::
     RangeSet found;
     if (!addFileContent(process, vma, stopWanted, found))
         return {{vma.start, vma.end}};
-    scanner.scan(vma.start, vma.end, kernel::kPrivatePages, [&found](const kernel::PageRange& own) {
+    kernel::PageQuery query = kernel::kPrivatePages;
+    query.none = query.none | kernel::PageIs::PfnZero;  // supplied for pages that the file lacks
+    scanner.scan(vma.start, vma.end, query, [&found](const kernel::PageRange& own) {
         found.add({own.start, own.end});
     });
     return found.ranges();

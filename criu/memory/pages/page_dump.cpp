@@ -174,7 +174,7 @@ private:
             isLargeAnonymous(memory_.vmas[first]) ? kernel::kAnonymousPages : kernel::kPrivatePages;
         query.none = query.none & ~PageIs::Guard;
         query.any = query.any | PageIs::Guard;
-        query.report = PageIs::Guard;
+        query.report = PageIs::Guard | PageIs::PfnZero;
         if (usesParent())
             query.report = query.report | PageIs::Written | PageIs::Present;
         query.portion = kPagesAtOnce;
@@ -215,7 +215,8 @@ private:
     void add(const DumpedVma& vma, const PageRange& found) {
         if (any(found.categories & PageIs::Guard))
             addGuard(found.start, found.end);
-        else if (hasPagesToDump(*vma.entry) && !isWhole(*vma.entry) && !isOfClones(vma)) {
+        else if (hasPagesToDump(*vma.entry) && !isWhole(*vma.entry) && !isOfClones(vma) &&
+                 !(any(found.categories & PageIs::PfnZero) && isAnonymous(vma))) {
             if (usesParent() && isClean(vma, found))
                 addFromParent(vma, found.start, found.end);
             else

@@ -132,15 +132,15 @@ TEST_CASE("PAGEMAP_SCAN and pagemap entries find the same pages of private memor
     const ProcPid self = ProcDir().open(::getpid());
     const PagemapScanner entries(self, PagemapScanner::Mode::Entries);
     if (entries.seesZeroPage())
-        CHECK(entries.scan(at(0), at(pages), kPrivatePages) == expected);
+        CHECK(entries.scan(at(0), at(pages), kAnonymousPages) == expected);
     const PagemapScanner scanner(self);
     if (scanner.mode() == PagemapScanner::Mode::Scan) {
-        CHECK(scanner.scan(at(0), at(pages), kPrivatePages) == expected);
+        CHECK(scanner.scan(at(0), at(pages), kAnonymousPages) == expected);
         const PageQuery zero{.all = PageIs::PfnZero};
         CHECK(scanner.scan(at(0), at(pages), zero) == std::vector{PageRange{at(1), at(2), PageIs::None}});
     }
-    CHECK(scanner.scan(at(4), at(4), kPrivatePages).empty());
-    CHECK_THROWS_AS(scanner.scan(at(0) + 1, at(4), kPrivatePages), Error);
+    CHECK(scanner.scan(at(4), at(4), kAnonymousPages).empty());
+    CHECK_THROWS_AS(scanner.scan(at(0) + 1, at(4), kAnonymousPages), Error);
 }
 
 TEST_CASE("pages of a file's private mapping count only once written to") {
@@ -282,7 +282,9 @@ TEST_CASE("of anonymous memory the same pages are found without asking for pages
     const auto base = reinterpret_cast<std::uint64_t>(area.data());
     for (const auto mode : {PagemapScanner::Mode::Auto, PagemapScanner::Mode::Entries}) {
         const PagemapScanner scanner(ProcDir().open(::getpid()), mode);
-        const auto expected = scanner.scan(base, base + area.size(), kPrivatePages);
+        PageQuery query = kPrivatePages;
+        query.none = query.none | PageIs::PfnZero;
+        const auto expected = scanner.scan(base, base + area.size(), query);
         CHECK(expected.size() >= pages / 12);
         CHECK(scanner.scan(base, base + area.size(), kAnonymousPages) == expected);
     }
