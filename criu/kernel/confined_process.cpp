@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -37,6 +38,9 @@
 namespace criu::kernel {
 namespace {
 
+/// Bytes that a confined process can allocate. Decoders need less: a block of compressed memory has at most 4 MiB, and
+/// libarchive keeps the headers and the list of holes of one file.
+constexpr std::uint64_t kMostAllocated = std::uint64_t{512} << 20;
 /// Maximum bytes of an error message that criu takes from a confined process.
 constexpr std::size_t kLongestMessage = 4096;
 
@@ -94,18 +98,31 @@ void closeOthers(std::vector<int> kept) {
 }
 
 /// Unmaps memory that the calling process could change for criu, such as that of decoded records. mprotect(2) can make
-/// a read-only shared mapping writable, unless its file is open only for reading (VM_MAYWRITE).
-void unmapShared() {
+/// a read-only shared mapping writable, unless its file is open only for reading (VM_MAYWRITE). Returns the bytes of
+/// all other memory.
+std::uint64_t unmapShared() {
+    std::uint64_t rest = 0;
     for (const Vma& vma : readMaps(ProcDir().self())) {
         void* const start = reinterpret_cast<void*>(vma.start);
         if (vma.shared && ::mprotect(start, vma.size(), PROT_READ | PROT_WRITE) == 0)
             sys(::munmap(start, vma.size()), "unmap shared memory");
+        else
+            rest += vma.size();
     }
+    return rest;
+}
+
+/// Limits the memory of the calling process to `bytes`. RLIMIT_DATA wouldn't cover shared memory.
+void limitMemory(std::uint64_t bytes) {
+    rlimit limit{};
+    sys(::getrlimit(RLIMIT_AS, &limit), "read the limit of memory");
+    limit.rlim_cur = limit.rlim_max = std::min<rlim_t>(limit.rlim_max, bytes);
+    sys(::setrlimit(RLIMIT_AS, &limit), "lower the limit of memory");
 }
 
 /// Confines the calling process, which must have one thread. Throws Error.
 void confine(std::vector<int> kept) {
-    unmapShared();
+    limitMemory(unmapShared() + kMostAllocated);
     closeOthers(std::move(kept));
     // Prevents core files: the kernel writes none of an undumpable process.
     sys(::prctl(PR_SET_DUMPABLE, 0), "become undumpable");
@@ -119,6 +136,12 @@ void confine(std::vector<int> kept) {
     std::vector<sock_filter> filter = makeFilter();
     const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
     sys(::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program), "set a seccomp filter");
+}
+
+/// Sends a message to the other end of `problems`, and ends the process.
+[[noreturn]] void endWith(int problems, std::string_view text) noexcept {
+    (void)!::write(problems, text.data(), std::min(text.size(), kLongestMessage));
+    ::_exit(1);
 }
 
 /// Body of the confined process. Sends the message of an exception to `problems`.
@@ -137,10 +160,10 @@ void confine(std::vector<int> kept) {
         confine(std::move(kept));
         work();
         ::_exit(0);
+    } catch (const std::bad_alloc&) {
+        endWith(problems, "the confined process needs more memory than it may allocate");
     } catch (const std::exception& error) {
-        const std::string_view text = error.what();
-        (void)!::write(problems, text.data(), std::min(text.size(), kLongestMessage));
-        ::_exit(1);
+        endWith(problems, error.what());
     }
 }
 

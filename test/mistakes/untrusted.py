@@ -303,6 +303,17 @@ def untrusted_damage(case):
     with open(archive, "r+b") as file:
         file.write(b"no archive")
     container.refused(images, rf"unpack .*{os.path.basename(archive)}: read an archive")
+    images = container.copy("memory")
+    archive = image(images, "tmpfs-dev-")
+    # A list of 20,000,000 parts of a file with holes: 80 KB of the archive, and 960 MB of libarchive's memory.
+    parts = 20_000_000
+    content = f"{parts}\n".encode() + b"0\n0\n" * parts
+    member = tarfile.TarInfo("./GNUSparseFile.0/name")
+    member.size = len(content)
+    member.pax_headers = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.name": "./name", "GNU.sparse.realsize": "1"}
+    with tarfile.open(archive, "w:gz", format=tarfile.PAX_FORMAT) as file:
+        file.addfile(member, io.BytesIO(content))
+    container.refused(images, rf"unpack .*{os.path.basename(archive)}: .*memory")
     images = container.copy("record")
     with open(image(images, "userns-"), "r+b") as file:
         data = bytearray(file.read())

@@ -4,7 +4,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <set>
 #include <vector>
@@ -18,9 +20,23 @@
 #include "criu/memory/pages/compressed_pages.hpp"
 #include "criu/memory/pages/parent_pages.hpp"
 #include "criu/memory/pages/stored_objects.hpp"
+#include "criu/memory/pages/zero.hpp"
 
 namespace criu::memory {
 namespace {
+
+/// Maximum bytes that copyBlock() reads at once.
+constexpr std::uint64_t kCopied = std::uint64_t{1} << 20;
+
+/// Copies an uncompressed block without its zeroes. The block may be as large as a mapping.
+void copyBlock(const StoredBlock& block, int from, int to, std::vector<std::byte>& content) {
+    for (std::uint64_t done = 0; done < block.bytes; done += content.size()) {
+        content.resize(std::min(block.bytes - done, kCopied));
+        readAt(from, content, block.offset + done);
+        if (!isZero(content))
+            writeAt(to, content, block.position + done);
+    }
+}
 
 /// Copies the content of all blocks to their positions in `to`. Runs in a confined process.
 void decompressBlocks(const Pagemap& pagemap, const Codec& codec, int from, int to) {
@@ -31,13 +47,15 @@ void decompressBlocks(const Pagemap& pagemap, const Codec& codec, int from, int 
             continue;
         const ErrorContext context(
             [&] { return fmt::format("block of {} bytes at offset {:#x}", block.stored, block.offset); });
-        stored.resize(block.stored);
-        readAt(from, stored, block.offset);
-        if (block.stored != block.bytes) {
-            content.resize(block.bytes);
-            codec.decompress(stored, content);
+        if (block.stored == block.bytes) {
+            copyBlock(block, from, to, content);
+            continue;
         }
-        writeAt(to, block.stored == block.bytes ? stored : content, block.position);
+        stored.resize(block.stored);
+        content.resize(block.bytes);
+        readAt(from, stored, block.offset);
+        codec.decompress(stored, content);
+        writeAt(to, content, block.position);
     }
 }
 

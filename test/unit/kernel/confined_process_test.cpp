@@ -19,6 +19,7 @@
 #include <array>
 #include <cstdlib>
 #include <functional>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -127,6 +128,20 @@ TEST_CASE("an exploited decoder can't change memory that it would share with cri
                   criu::fail("not an ELF file");
           }).empty());
     ::munmap(mapped, 4096);
+}
+
+TEST_CASE("an exploited decoder can't exhaust the memory of the machine", "[confined]") {
+    constexpr std::size_t kMuch = std::size_t{600} << 20;
+    for (const int kind : {MAP_PRIVATE, MAP_SHARED}) {
+        const auto attack = [kind] {
+            void* const got =
+                ::mmap(nullptr, kMuch, PROT_READ | PROT_WRITE, kind | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+            if (got == MAP_FAILED)
+                criu::failErrno("allocate");
+        };
+        CHECK_THAT(errorOfConfined(attack), Contains("allocate: Cannot allocate memory"));
+    }
+    CHECK_THAT(errorOfConfined([] { throw std::bad_alloc(); }), Contains("needs more memory than it may allocate"));
 }
 
 TEST_CASE("an exploited decoder can't open files", "[confined]") {

@@ -15,6 +15,7 @@
 
 #include "criu/base/mapping.hpp"
 #include "criu/base/stop_request.hpp"
+#include "criu/base/whole_io.hpp"
 #include "criu/memory/pages/codec.hpp"
 #include "criu/memory/pages/page_extensions.hpp"
 #include "criu/memory/pages/page_file_sinks.hpp"
@@ -256,6 +257,27 @@ TEST_CASE("confined processes unpack compressed content into a directory, from w
         std::filesystem::remove(stored);
         CHECK(test::loadStored(images, 0, content.size()) == content);
     }
+}
+
+TEST_CASE("a confined process copies an uncompressed block that is larger than the memory that it may allocate") {
+    constexpr std::uint64_t kBytes = std::uint64_t{1} << 30;
+    const test::TemporaryDir place;
+    const test::TemporaryDir unpacked;
+    ImageDir images = place.images();
+    PagemapWriter pagemap(images.create(pagemapOf(kPackedTask), kPackedTask.id), {{1}, 0},
+                          static_cast<std::uint32_t>(model::PageCodec::Zstd));
+    pagemap.add(kPackedStart, kBytes / kImagePageSize, PageFlags::Present);
+    pagemap.finish();
+    const UniqueFd pages = images.createRaw(ImageKind::Pages, 1);
+    const std::string_view text = "the last bytes";
+    writeAt(pages.get(), std::as_bytes(std::span(text)), kBytes - text.size());
+    StopRequest stop;
+    unpackPages(images, unpacked.images(), stop);
+    const auto copied = unpacked.images().openRaw(ImageKind::Pages, 1, O_RDONLY);
+    REQUIRE(copied);
+    std::string last(text.size(), '\0');
+    readAt(copied->get(), std::as_writable_bytes(std::span(last)), kBytes - text.size());
+    CHECK(last == text);
 }
 
 TEST_CASE("content that wasn't unpacked is missing, and isn't decompressed") {
