@@ -248,8 +248,10 @@ private:
 DecryptedAmounts decryptImages(const ImageDir& images, const DumpKey& key, const ImageDir* into,
                                const CheckStop& checkStop, DecryptedPart part, const EncryptedSet& set) {
     const std::string list = fmt::format("{}/{}", images.name(), imageName(set.files, encrypted::kListFile));
-    const std::vector<Entry> entries =
-        ImageReader(decryptList(images, set.files, key, list), set.files, list).all<EncryptedFileEntry>();
+    ImageReader reader(decryptList(images, set.files, key, list), set.files, list);
+    if (images.isDistrusted())
+        reader.requireCanonical();
+    const std::vector<Entry> entries = reader.all<EncryptedFileEntry>();
     std::set<std::string, std::less<>> names;
     DecryptedAmounts amounts;
     for (const Entry& entry : entries) {

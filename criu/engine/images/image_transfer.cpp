@@ -204,17 +204,21 @@ IncomingImages openIncoming(Run& run) {
         return {std::move(spool), std::move(supply), std::move(place)};
     }
     std::optional<ImageDir> spool;
+    // Each spool has the content of untrusted images, and the next step already decodes records of it.
+    const auto use = [&](std::optional<ImageDir> made) {
+        if (!made)
+            return;
+        spool = std::move(made);
+        if (options.untrusted)
+            spool->distrust();
+    };
     if (options.streamFrom)
-        spool = receive(run);
-    if (auto same = copyOfSigned(run, spool ? *spool : place))
-        spool = std::move(same);
-    if (auto plain = decrypted(run, spool ? *spool : place))
-        spool = std::move(plain);
+        use(receive(run));
+    use(copyOfSigned(run, spool ? *spool : place));
+    use(decrypted(run, spool ? *spool : place));
     if (!spool)
         return {std::move(place), nullptr, std::nullopt};
     spool->setLossLog(run.log);
-    if (options.untrusted)
-        spool->distrust();
     return {std::move(*spool), nullptr, std::move(place)};
 }
 

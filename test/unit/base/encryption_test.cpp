@@ -138,6 +138,15 @@ TEST_CASE("a list of encrypted files that a recipient's public key has made isn'
     const ImageDir from = dump.images.images();
     const DumpKey key(from, dump.identities);
     // Entry of pages-1.img: its size, and offsets and sizes of its blocks.
+    const auto seal = [&](std::span<const std::byte> list) {
+        std::string file(8 + list.size() + crypto::kTagSize, '\0');
+        const auto sealed = std::as_writable_bytes(std::span(file));
+        const auto head = encrypted::head();
+        std::copy(head.begin(), head.end(), sealed.begin());
+        key.ciphers().seal(key.ofFile(encrypted::kListFile).bytes(), {0, encrypted::kLastOfList}, {}, list,
+                           sealed.subspan(head.size()));
+        write(dump.path("encrypted-0.img"), file);
+    };
     const auto listed = [&](std::uint64_t size, std::vector<std::uint64_t> offsets, std::vector<std::uint32_t> sizes,
                             std::string name = "pages-1.img") {
         EncryptedFileEntry entry = ENCRYPTED_FILE_ENTRY__INIT;
@@ -147,14 +156,7 @@ TEST_CASE("a list of encrypted files that a recipient's public key has made isn'
         entry.offsets = offsets.data();
         entry.n_sizes = sizes.size();
         entry.sizes = sizes.data();
-        const std::vector<std::byte> list = imageOf(ImageKind::Encrypted, entry.base);
-        std::string file(8 + list.size() + crypto::kTagSize, '\0');
-        const auto sealed = std::as_writable_bytes(std::span(file));
-        const auto head = encrypted::head();
-        std::copy(head.begin(), head.end(), sealed.begin());
-        key.ciphers().seal(key.ofFile(encrypted::kListFile).bytes(), {0, encrypted::kLastOfList}, {}, list,
-                           sealed.subspan(head.size()));
-        write(dump.path("encrypted-0.img"), file);
+        seal(imageOf(ImageKind::Encrypted, entry.base));
         return dump.damage();
     };
     constexpr std::uint32_t kBlock = 1U << 20;
@@ -169,6 +171,22 @@ TEST_CASE("a list of encrypted files that a recipient's public key has made isn'
     CHECK_THAT(listed(~0ULL, {}, {}), Contains("bytes are more than a file has"));
     for (const char* name : {"../pages-1.img", "/etc/x.img", "parent", "", ".img", "pages-1"})
         CHECK_THAT(listed(0, {}, {}, name), Contains("is no name of an image"));
+
+    // A record with two names. Protobuf takes the last of them; --untrusted refuses the record.
+    EncryptedFileEntry entry = ENCRYPTED_FILE_ENTRY__INIT;
+    std::string name = "x";
+    entry.name = name.data();
+    std::vector<std::byte> list = imageOf(ImageKind::Encrypted, entry.base);
+    const std::size_t size = encodedSize(entry.base);
+    list[list.size() - size - sizeof(std::uint32_t)] = static_cast<std::byte>(size + 3);
+    for (const char byte : {'\x0a', '\x01', '/'})
+        list.push_back(static_cast<std::byte>(byte));
+    seal(list);
+    CHECK_THAT(dump.damage(), Contains("\"/\" is no name of an image"));
+    ImageDir untrusted = dump.images.images();
+    untrusted.distrust();
+    CHECK_THAT(errorOf([&] { decryptImages(untrusted, key, nullptr, kGoOn); }),
+               Contains("isn't in canonical form at field 1"));
 }
 
 TEST_CASE("a list of encrypted files that was cut where one of its pieces ends isn't taken for a whole one") {
