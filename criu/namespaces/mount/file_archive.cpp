@@ -444,7 +444,6 @@ ListedFile listed(const ArchiveFunctions& lib, archive_entry* entry) {
     numbers.user = static_cast<std::uint32_t>(lib.archive_entry_uid(entry));
     numbers.group = static_cast<std::uint32_t>(lib.archive_entry_gid(entry));
     numbers.size = static_cast<std::uint64_t>(std::max<la_int64_t>(lib.archive_entry_size(entry), 0));
-    numbers.bytes = sizeWithoutHoles(lib, entry);
     numbers.device = lib.archive_entry_rdev(entry);
     if (lib.archive_entry_atime_is_set(entry) != 0) {
         numbers.given |= ListedFile::kAccessed;
@@ -600,8 +599,8 @@ void FileArchives::writeList(int from, int to) const {
 void FileArchives::forEachFile(int from, Form form, const std::function<void(std::uint64_t bytes)>& visit) const {
     if (form == Form::List) {
         FileListReader list(from);
-        while (const auto file = list.next())
-            visit(file->numbers.bytes);
+        while (list.next())
+            visit(list.skip());
         return;
     }
     ArchiveInput input{*library_, from};

@@ -140,9 +140,7 @@ std::string FileListReader::text(std::uint32_t size) {
 }
 
 std::optional<ListedFile> FileListReader::next() {
-    while (inFile_)
-        if (const auto head = blockHead())
-            offset_ += head->second;
+    skip();
     if (offset_ == size_)
         return std::nullopt;
     const auto head = take<FileHead>();
@@ -190,6 +188,16 @@ std::optional<FileListReader::Block> FileListReader::block() {
     readAt(fd_, content_, offset_);
     offset_ += head->second;
     return Block{head->first, content_};
+}
+
+std::uint64_t FileListReader::skip() {
+    std::uint64_t bytes = 0;
+    while (inFile_)
+        if (const auto head = blockHead()) {
+            offset_ += head->second;
+            bytes += head->second;
+        }
+    return bytes;
 }
 
 }  // namespace criu::namespaces

@@ -34,7 +34,6 @@ struct ListedFile {
         std::uint32_t nanosecondsModified = 0;
         std::uint32_t given = 0;   ///< bits kAccessed to kSymlink: properties that the archive has
         std::uint64_t size = 0;    ///< bytes, with holes
-        std::uint64_t bytes = 0;   ///< bytes without holes
         std::uint64_t device = 0;  ///< number of a device node
         std::int64_t accessed = 0;
         std::int64_t modified = 0;
@@ -88,6 +87,10 @@ public:
         std::span<const std::byte> content;
     };
     [[nodiscard]] std::optional<Block> block();
+
+    /// Skips the unread content of the file. Returns its size in bytes, without holes. The list has no other number of
+    /// this size, because a number could be wrong.
+    std::uint64_t skip();
 
 private:
     template <typename T>

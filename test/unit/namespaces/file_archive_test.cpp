@@ -184,6 +184,19 @@ TEST_CASE("a list of an exploited process can't lead out of the directory") {
     writer.end();
     CHECK_FALSE(errorOfUnpacking(list, below).empty());
     CHECK_FALSE(std::filesystem::exists(place.path() + "/escaped"));
+    // Hard links to a file outside, which would get the properties in the list.
+    std::ofstream(place.path() + "/outside") << "content";
+    std::filesystem::permissions(place.path() + "/outside", std::filesystem::perms::owner_read);
+    file.path = "hard";
+    file.numbers.mode = S_IFREG | 0777;
+    file.numbers.given = criu::namespaces::ListedFile::kHardlink;
+    for (const std::string& target :
+         {std::string("../outside"), place.path() + "/outside", std::string("out/outside")}) {
+        file.target = target;
+        CHECK_FALSE(errorOfUnpacking(listOfFile(file), below).empty());
+    }
+    CHECK(std::filesystem::hard_link_count(place.path() + "/outside") == 1);
+    CHECK(std::filesystem::status(place.path() + "/outside").permissions() == std::filesystem::perms::owner_read);
 }
 
 TEST_CASE("lists with wrong sizes are refused") {
