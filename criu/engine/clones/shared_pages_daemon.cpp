@@ -26,11 +26,6 @@
 namespace criu::engine {
 namespace {
 
-bool isFile(int fd) noexcept {
-    struct stat state {};
-    return fd >= 0 && ::fstat(fd, &state) == 0 && S_ISREG(state.st_mode);
-}
-
 /// Closes all descriptors that the daemon has inherited from the restore, except the images and a log file.
 void leaveRestore(SharedPagesStart& start) {
     start.supply.reset(start.directory.supplyDescriptor());
@@ -43,12 +38,12 @@ void leaveRestore(SharedPagesStart& start) {
     for (const ImageDir* directory = &start.directory; directory != nullptr; directory = directory->parent())
         kept.push_back(directory->fd());
     const int log = start.log.fd();
-    const bool keepsLog = isFile(log);
-    if (keepsLog)
+    const bool keeps = keepsLog(start.log);
+    if (keeps)
         kept.push_back(log);
     closeStandardStreams(kept);
     closeAllExcept(kept);
-    if (!keepsLog && log > STDERR_FILENO)
+    if (!keeps && log > STDERR_FILENO)
         start.log.move([](UniqueFd closed) {
             (void)closed.release();
             return UniqueFd(::open("/dev/null", O_WRONLY | O_CLOEXEC));
@@ -125,6 +120,11 @@ int keep(SharedPagesStart& start) {
 }
 
 }  // namespace
+
+bool keepsLog(const Log& log) noexcept {
+    struct stat state {};
+    return log.fd() >= 0 && ::fstat(log.fd(), &state) == 0 && S_ISREG(state.st_mode);
+}
 
 void runSharedPagesDaemon(SharedPagesStart start) {
     int status = 1;

@@ -20,6 +20,10 @@ struct SharedPagesStart {
     UniqueFd supply{};
 };
 
+/// Returns true if a shared-pages daemon keeps this log, because the log is a file. It doesn't keep a terminal or a
+/// pipe, whose reader would wait for the end of the daemon.
+[[nodiscard]] bool keepsLog(const Log& log) noexcept;
+
 /// Runs the shared-pages daemon, which serves the memory of all clones of one dump. The daemon owns the shared-pages
 /// file that clones map. It reads content from the images once, and resolves the first fault on each page. The daemon
 /// ends with the last clone.

@@ -82,6 +82,10 @@ SharedPagesLink connectToSharedPages(const RestoreImages& images, const ImageDir
             // If another restore is starting a daemon, the next attempt connects to that daemon.
             if (started) {
                 log.info("The shared-pages daemon of these images is started");
+                if (!keepsLog(log))
+                    log.warn(
+                        "the shared-pages daemon has no log file for its errors, such as damaged pages: restore with "
+                        "--log-file");
                 if (auto clones = takeFile(std::move(*started), longLimit))
                     return std::move(*clones);
             }
