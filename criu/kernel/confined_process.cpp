@@ -5,6 +5,7 @@
 #include <linux/capability.h>
 #include <linux/close_range.h>
 #include <linux/filter.h>
+#include <linux/futex.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
@@ -46,11 +47,20 @@ constexpr std::size_t kLongestMessage = 4096;
 
 /// Calls that decoding needs. The process can use only its descriptors with them.
 constexpr std::uint32_t kAllowed[] = {
-    SYS_read,  SYS_write,   SYS_pread64,       SYS_pwrite64,  SYS_lseek,      SYS_munmap, SYS_mremap, SYS_brk,
-    SYS_futex, SYS_madvise, SYS_clock_gettime, SYS_getrandom, SYS_exit_group, SYS_exit,   SYS_preadv,
+    SYS_read, SYS_write,   SYS_pread64,       SYS_pwrite64,  SYS_lseek,      SYS_munmap, SYS_mremap,
+    SYS_brk,  SYS_madvise, SYS_clock_gettime, SYS_getrandom, SYS_exit_group, SYS_exit,   SYS_preadv,
 };
-/// Calls that are allowed without PROT_EXEC, which is in the third argument of both.
-constexpr std::uint32_t kAllowedForData[] = {SYS_mmap, SYS_mprotect};
+/// Call that is allowed if one argument has none of some bits.
+struct LimitedCall {
+    std::uint32_t number;
+    unsigned argument;
+    std::uint32_t forbidden;
+};
+/// Memory without PROT_EXEC, and FUTEX_WAIT and FUTEX_WAKE of futex(2), which pthread_once(3) uses. The other
+/// operations of futex(2) are more complicated, and had faults that gave root's rights (CVE-2014-3153).
+constexpr LimitedCall kLimited[] = {{SYS_mmap, 2, PROT_EXEC},
+                                    {SYS_mprotect, 2, PROT_EXEC},
+                                    {SYS_futex, 1, ~static_cast<std::uint32_t>(FUTEX_WAKE | FUTEX_PRIVATE_FLAG)}};
 /// Calls that fail with EACCES instead of killing the process: libc's iconv(3) tries to open files, and works without.
 constexpr std::uint32_t kRefused[] = {SYS_openat, SYS_newfstatat, SYS_readlinkat, SYS_fstat};
 
@@ -77,9 +87,9 @@ std::vector<sock_filter> makeFilter() {
         filter.insert(filter.end(), {unlessIs(number, 1), answer(SECCOMP_RET_ALLOW)});
     for (const std::uint32_t number : kRefused)
         filter.insert(filter.end(), {unlessIs(number, 1), answer(SECCOMP_RET_ERRNO | EACCES)});
-    for (const std::uint32_t number : kAllowedForData)
-        filter.insert(filter.end(), {unlessIs(number, 4), load(argumentOffset(2)),
-                                     sock_filter{BPF_JMP | BPF_JSET | BPF_K, 0, 1, PROT_EXEC},
+    for (const LimitedCall& call : kLimited)
+        filter.insert(filter.end(), {unlessIs(call.number, 4), load(argumentOffset(call.argument)),
+                                     sock_filter{BPF_JMP | BPF_JSET | BPF_K, 0, 1, call.forbidden},
                                      answer(SECCOMP_RET_KILL_PROCESS), answer(SECCOMP_RET_ALLOW)});
     filter.push_back(answer(SECCOMP_RET_KILL_PROCESS));
     return filter;

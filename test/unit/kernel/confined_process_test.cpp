@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -193,6 +194,7 @@ TEST_CASE("the kernel kills an exploited decoder that attacks", "[confined]") {
         {"open by handle", [] { ::syscall(SYS_open_by_handle_at, AT_FDCWD, nullptr, 0); }},
         {"openat2", [] { ::syscall(SYS_openat2, AT_FDCWD, "/etc/shadow", nullptr, 0); }},
         {"io_uring", [] { ::syscall(SYS_io_uring_setup, 1, nullptr); }},
+        {"futex of another kind", [] { ::syscall(SYS_futex, nullptr, FUTEX_LOCK_PI, 0, nullptr, nullptr, 0); }},
         {"bpf", [] { ::syscall(SYS_bpf, 0, nullptr, 0); }},
         {"setuid", [] { ::syscall(SYS_setuid, 0); }},
         {"sigaction", [] { ::signal(SIGSYS, SIG_IGN); }},
