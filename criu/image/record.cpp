@@ -98,7 +98,7 @@ private:
     }
 
     /// Returns true if a field may have a wire type. A repeated number may be in packed form. `again`: true if the
-    /// field precedes. Accepts unknown fields once, because they are reported apart.
+    /// field precedes. Accepts unknown fields, because ImageReader reports them.
     static bool fits(const ProtobufCFieldDescriptor* field, unsigned wire, bool again) noexcept {
         if (field == nullptr)
             return true;
