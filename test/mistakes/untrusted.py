@@ -252,14 +252,29 @@ def require_content(container):
     require(container.says("out") == "ready\nequal\n", f"the program says: {container.says('out')}")
 
 
+def new_key(case):
+    """The path of a new secret key; that of its public key ends in .pub."""
+    key = os.path.join(case.work, "key")
+    for words in (["openssl", "genpkey", "-algorithm", "X25519", "-out", key], ["openssl", "pkey", "-in", key, "-pubout", "-out", key + ".pub"]):
+        subprocess.run(words, check=True, capture_output=True)
+    return key
+
+
+def append_to_record(path, more):
+    """Appends bytes to the first record of an image, which is its only one."""
+    with open(path, "r+b") as file:
+        data = file.read()
+        size, = struct.unpack_from("<I", data, 8)
+        file.seek(8)
+        file.write(struct.pack("<I", size + len(more)) + data[12:12 + size] + more)
+
+
 def untrusted_contents(case):
     """Memory and a tmpfs in each form of storage: confined processes decode compressed images."""
     container = Container(case, CHECKING)
     for prefix in ("tmpfs-dev-", "tmpfs-files-"):  # /tmp/large is outside of the archive
         require(any(name.startswith(prefix) for name in os.listdir(case.images)), f"no image {prefix}")
-    key = os.path.join(case.work, "key")
-    for words in (["openssl", "genpkey", "-algorithm", "X25519", "-out", key], ["openssl", "pkey", "-in", key, "-pubout", "-out", key + ".pub"]):
-        subprocess.run(words, check=True, capture_output=True)
+    key = new_key(case)
     stream = os.path.join(case.work, "stream")
     container.pid = restored_pid(container, case.images)
     for name, dump, restore in (("lz4", ["--compress=lz4"], []),
@@ -315,13 +330,8 @@ def untrusted_damage(case):
         file.addfile(member, io.BytesIO(content))
     container.refused(images, rf"unpack .*{os.path.basename(archive)}: .*memory")
     images = container.copy("record")
-    with open(image(images, "userns-"), "r+b") as file:
-        data = bytearray(file.read())
-        size, = struct.unpack_from("<I", data, 8)
-        # Adds another user map at the end. Protobuf merges lists, but encoders write fields in ascending order.
-        record = bytes(data[12:12 + size]) + b"\x0a\x06\x08\x00\x10\x00\x18\x01"
-        file.seek(8)
-        file.write(struct.pack("<I", len(record)) + record)
+    # Adds another user map at the end. Protobuf merges lists, but encoders write fields in ascending order.
+    append_to_record(image(images, "userns-"), b"\x0a\x06\x08\x00\x10\x00\x18\x01")
     container.refused(images, r"userns-\d+\.img: .*userns_entry isn't in canonical form at field 1, which --untrusted requires")
     container.pid = restored_pid(container, case.images)
     images = os.path.join(case.work, "pages")
@@ -336,6 +346,27 @@ def untrusted_damage(case):
                 file.write(b"\xff" * min(os.path.getsize(path), 64))
     container.refused(images, r"decompress .*pages-\d+\.img: block of \d+ bytes at offset 0x[0-9a-f]+: .*it is damaged")
     says(container.restore(whole, "--max-memory", "64K", status=1), r"decompress .*No space left on device.*raise --max-memory")
+
+
+def untrusted_encryption(case):
+    """The head of encrypted images, in a directory and in a stream. criu decodes it before all other images."""
+    container = Container(case, CHECKING)
+    container.pid = restored_pid(container, case.images)
+    key = new_key(case)
+    images = os.path.join(case.work, "encrypted")
+    os.mkdir(images)
+    container.dump(container.pid, images, "--encrypt", key + ".pub")
+    head = os.path.join(images, "encryption.img")
+    with open(head, "rb") as file:
+        version = file.read()[12:14]
+    append_to_record(head, version)  # only the encoding is wrong: the version comes twice
+    stream = os.path.join(case.work, "stream")
+    with open(stream, "wb") as file:
+        subprocess.run([case.binary, "stream", "pack", "--no-default-config", "-D", images], stdout=file, check=True)
+    empty = os.path.join(case.work, "empty")
+    os.mkdir(empty)
+    for place, words in ((images, []), (empty, ["--stream-from", stream])):
+        says(container.restore(place, "--decrypt", key, *words, status=1), r"encryption\.img: .*isn't in canonical form at field 1")
 
 
 def untrusted_request(case):
@@ -383,4 +414,5 @@ def untrusted_device(case):
 
 
 CASES = [untrusted_container, untrusted_tree, untrusted_ids, untrusted_namespaces, untrusted_files, untrusted_mounts,
-         untrusted_links, untrusted_device, untrusted_contents, untrusted_archives, untrusted_damage, untrusted_request, untrusted_later_images]
+         untrusted_links, untrusted_device, untrusted_contents, untrusted_archives, untrusted_damage, untrusted_encryption, untrusted_request,
+         untrusted_later_images]
