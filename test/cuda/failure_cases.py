@@ -60,6 +60,7 @@ def stopped(settings):
     """Requires a dump to refuse a stopped process, whose driver thread can't work. The process stays stopped."""
     with started(settings) as run:
         os.kill(run.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, run.pid, os.WSTOPPED | os.WNOWAIT)
         run.refused("dump", "stopped by a signal.*SIGCONT")
         os.kill(run.pid, signal.SIGCONT)
         run.end(1)

@@ -340,7 +340,9 @@ def _file(fd, pids):
     fields = {}
     flags = fcntl.fcntl(fd, fcntl.F_GETFL)
     info = os.fstat(fd)
-    fields["stat"] = (f"{info.st_mode:o}", info.st_nlink, info.st_uid, info.st_gid, info.st_rdev, info.st_size, info.st_blksize)
+    # A file of /proc has the owner that its process had at the last lookup of the path.
+    owners = None if os.readlink(f"/proc/self/fd/{fd}").startswith("/proc/") else (info.st_uid, info.st_gid)
+    fields["stat"] = (f"{info.st_mode:o}", info.st_nlink, owners, info.st_rdev, info.st_size, info.st_blksize)
     for name, number, size in CONTROLS:
         fields[name] = _control(fd, number, size)
     fields["F_GETFL"] = f"{flags & ~procstate.OPENING_FLAGS:o}"

@@ -264,6 +264,8 @@ def _descriptors(pid, names, pids):
     for fd in numbers:
         info = processes.text(f"/proc/{pid}/fdinfo/{fd}") or ""
         kept = [_info_line(line, pids) for line in info.splitlines() if line.partition(":")[0] in FDINFO]
+        # The kernel lists locks by their owners, and the order of owners isn't fixed.
+        kept.sort(key=lambda line: line if line.startswith("lock:") else "")
         fields[f"fd {fd}"] = "; ".join([_link(f"/proc/{pid}/fd/{fd}", names)] + kept)
     return fields
 
@@ -277,7 +279,7 @@ def _info_line(line, pids):
         # is that of its last caller.
         words[4] = "any" if words[1] == "FLOCK" else words[4]
         words[5] = words[5].rpartition(":")[0]
-        value = " ".join(words[:4] + [pids.text(words[4])] + words[5:])
+        value = " ".join(words[1:4] + [pids.text(words[4])] + words[5:])
     if name == "flags":
         value = f"{int(value, 8) & ~OPENING_FLAGS:o}"
     return f"{name}: {value}"

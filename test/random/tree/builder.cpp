@@ -139,7 +139,8 @@ void Builder::execute(const Step& step) {
         say("omitted " + step.line() + ": " + reason.what());
     } catch (const std::system_error& error) {
         const int number = error.code().value();
-        if (number != EPERM && number != EACCES && !paths_lost_) {
+        // The limit of locked memory gives ENOMEM, and a descriptor of O_PATH gives EBADF.
+        if (number != EPERM && number != EACCES && number != ENOMEM && number != EBADF && !paths_lost_) {
             fail(step.line() + ": " + error.what());
         }
         say("omitted " + step.line() + ": " + error.what());
@@ -222,8 +223,7 @@ void Builder::report() {
     }
     std::atomic_ref<int>(*report_).store(1);
     syscall(SYS_futex, report_, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
-    munmap(report_, sizeof(int));
-    report_ = nullptr;
+    // The mapping stays, because a change after the report could come while the observer looks.
 }
 
 void Builder::serve() {

@@ -48,7 +48,8 @@ void timer_descriptor(Builder& builder, const Step& step) {
     int flags = 0;
     if (step.has("absolute")) {
         timespec now{};
-        require(clock_gettime(static_cast<int>(step.number("clock")), &now), "clock_gettime");
+        // The vDSO would read the time stamp counter, which a step may have forbidden.
+        require(syscall(SYS_clock_gettime, step.number("clock"), &now), "clock_gettime");
         value.it_value.tv_sec += now.tv_sec;
         flags = TFD_TIMER_ABSTIME;
     }

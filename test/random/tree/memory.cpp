@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <map>
@@ -77,8 +78,22 @@ void map(Builder& builder, const Step& step) {
     builder.keep(step.word(1), Region{bytes, pages});
 }
 
+// Throws Missing unless all pages are writable. process_vm_writev(2) fails where a write would end the process.
+void require_writable(std::span<std::byte> memory) {
+    for (std::size_t at = 0; at < memory.size(); at += kPage) {
+        std::byte first{};
+        iovec here{&first, 1};
+        iovec there{memory.data() + at, 1};
+        if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) != 1 ||
+            process_vm_writev(getpid(), &here, 1, &there, 1, 0) != 1) {
+            throw Missing("a page isn't writable");
+        }
+    }
+}
+
 void write_pages(Builder& builder, const Step& step) {
     const auto memory = part(builder, step);
+    require_writable(memory);
     fill(memory, step.number("seed"));
 }
 
@@ -101,7 +116,13 @@ void advise(Builder& builder, const Step& step) {
 
 void lock_pages(Builder& builder, const Step& step) {
     const auto memory = part(builder, step);
-    require(mlock2(memory.data(), memory.size(), step.has("onfault") ? MLOCK_ONFAULT : 0), "mlock2");
+    if (mlock2(memory.data(), memory.size(), step.has("onfault") ? MLOCK_ONFAULT : 0) != 0) {
+        const int saved = errno;
+        // The kernel marks the mapping as locked before it reads all pages in.
+        munlock(memory.data(), memory.size());
+        errno = saved;
+        fail_call("mlock2");
+    }
 }
 
 void move(Builder& builder, const Step& step) {

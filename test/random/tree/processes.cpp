@@ -18,6 +18,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -200,7 +201,12 @@ void groups(Builder&, const Step& step) {
     require(setgroups(count < 4 ? count : 4, list), "setgroups");
 }
 
+// Changes the users of a process with one thread. With more, the C library aborts if one thread may not change its
+// users.
 void users(Builder&, const Step& step) {
+    if (std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}) > 1) {
+        throw Missing("the process has several threads");
+    }
     const auto gid = static_cast<gid_t>(step.number("gid"));
     require(setresgid(gid, gid, static_cast<gid_t>(step.number("saved-gid", static_cast<long>(gid)))), "setresgid");
     require(setresuid(static_cast<uid_t>(step.number("uid")), static_cast<uid_t>(step.number("effective")),

@@ -84,7 +84,8 @@ void posix_timer(Builder&, const Step& step) {
     int flags = 0;
     if (step.has("absolute") && value.it_value.tv_sec != 0) {
         timespec now{};
-        require(clock_gettime(static_cast<clockid_t>(step.number("clock")), &now), "clock_gettime");
+        // The vDSO would read the time stamp counter, which a step may have forbidden.
+        require(syscall(SYS_clock_gettime, step.number("clock"), &now), "clock_gettime");
         value.it_value.tv_sec += now.tv_sec;
         flags = TIMER_ABSTIME;
     }
