@@ -55,6 +55,12 @@ bool isOther(const Range& piece, const std::byte* here, const PageSource& pages,
     return any && !same;
 }
 
+/// Returns true if the private mapping is one of a memfd or of shared memory. criu fills such a file while processes
+/// fill their memory, so inherited pages may not have their content yet.
+bool mapsSegment(const VmaEntry& vma) {
+    return is(vma, VmaStatus::Memfd) || is(vma, VmaStatus::AnonShared) || is(vma, VmaStatus::SysvIpc);
+}
+
 void drop(std::uint64_t at, std::uint64_t bytes) {
     sys(::madvise(reinterpret_cast<void*>(at), bytes, MADV_DONTNEED), "drop inherited memory at {:#x}", at);
 }
@@ -130,7 +136,7 @@ void AddressSpace::fill(const PageSource& pages, const FillRules& rules, Content
             placed.filled = hasContent;
             continue;
         }
-        if (exclusive) {
+        if (exclusive || mapsSegment(*placed.vma)) {
             drop(placed.at, placed.size());
             want(placed, {placed.vma->start, placed.vma->end});
             placed.filled = hasContent;
