@@ -34,11 +34,16 @@ struct PlacedVma {
     bool ofClones = false;  ///< true if it maps the shared-pages file
     bool filled = false;    ///< true if it has private pages, which this process or an ancestor filled
     bool complete = false;  ///< true if it has its final content in this process
-    int protection = 0;     ///< current protection
-    LateWork late{};        ///< work on this mapping that the restorer's program does later
+    /// Addresses in the images of the private pages that this process or an ancestor filled. Only for mappings of
+    /// files.
+    RangeSet own{};
+    int protection = 0;  ///< current protection
+    LateWork late{};     ///< work on this mapping that the restorer's program does later
 
     [[nodiscard]] bool moved() const noexcept { return mapped && at != vma->start; }
     [[nodiscard]] std::uint64_t size() const noexcept { return vma->end - vma->start; }
+    /// Returns true if pages that weren't filled show a file.
+    [[nodiscard]] bool showsFile() const noexcept { return is(*vma, VmaStatus::FilePrivate); }
 };
 
 /// Memory of a restored process, while criu builds it. The process runs in criu's memory until the restorer starts, so
@@ -125,7 +130,9 @@ private:
     static void choosePlace(PlacedVma& placed, const RangeSet& occupied);
     void createAioRing(const AioRingEntry& ring, const VmaEntry& vma, const PageSource& pages, const MmEntry& mm);
     static void makeWritable(PlacedVma& placed);
-    void fillInherited(const PlacedVma& placed, const Range& piece, const PageSource& pages, const LazyAreas& late,
+    /// Drops inherited pages. Addresses are those in the images.
+    void dropInherited(PlacedVma& placed, const Range& range);
+    void fillInherited(PlacedVma& placed, const Range& piece, const PageSource& pages, const LazyAreas& late,
                        PageReader& reader, std::span<std::byte> block);
 
     std::vector<PlacedVma> vmas_;

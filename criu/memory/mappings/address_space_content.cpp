@@ -55,12 +55,6 @@ bool isOther(const Range& piece, const std::byte* here, const PageSource& pages,
     return any && !same;
 }
 
-/// Returns true if the private mapping is one of a memfd or of shared memory. criu fills such a file while processes
-/// fill their memory, so inherited pages may not have their content yet.
-bool mapsSegment(const VmaEntry& vma) {
-    return is(vma, VmaStatus::Memfd) || is(vma, VmaStatus::AnonShared) || is(vma, VmaStatus::SysvIpc);
-}
-
 void drop(std::uint64_t at, std::uint64_t bytes) {
     sys(::madvise(reinterpret_cast<void*>(at), bytes, MADV_DONTNEED), "drop inherited memory at {:#x}", at);
 }
@@ -113,12 +107,14 @@ void AddressSpace::fill(const PageSource& pages, const FillRules& rules, Content
     const auto block = std::make_unique_for_overwrite<std::byte[]>(kCompared);
     std::vector<PlacedPages> wanted;
     HugePageAdvice advice;
-    const auto want = [&](const PlacedVma& placed, const Range& range) {
+    const auto want = [&](PlacedVma& placed, const Range& range) {
         forEachPart(pages, late, range, [&](const PageJob& job, bool isLate) {
             if (job.state == PageJob::State::Absent || isLate)
                 return;
             const std::uint64_t at = placed.at + (job.address - placed.vma->start);
             wanted.push_back({job, at});
+            if (placed.showsFile())
+                placed.own.add({job.address, job.end()});
             advice.add(placed, at, job.bytes);
             restoredPages += job.bytes / kImagePageSize;
         });
@@ -136,8 +132,8 @@ void AddressSpace::fill(const PageSource& pages, const FillRules& rules, Content
             placed.filled = hasContent;
             continue;
         }
-        if (exclusive || mapsSegment(*placed.vma)) {
-            drop(placed.at, placed.size());
+        if (exclusive) {
+            dropInherited(placed, {placed.vma->start, placed.vma->end});
             want(placed, {placed.vma->start, placed.vma->end});
             placed.filled = hasContent;
             continue;
@@ -152,7 +148,7 @@ void AddressSpace::fill(const PageSource& pages, const FillRules& rules, Content
                 continue;
             }
             // After the drop, pages that the image lacks read as zeroes, or as the mapped file.
-            drop(placed.at + (start - placed.vma->start), piece.size());
+            dropInherited(placed, piece);
             want(placed, piece);
         }
     }
@@ -170,8 +166,13 @@ void AddressSpace::makeWritable(PlacedVma& placed) {
         "make memory at {:#x} writable", placed.at);
 }
 
-void AddressSpace::fillInherited(const PlacedVma& placed, const Range& piece, const PageSource& pages,
-                                 const LazyAreas& late, PageReader& reader, std::span<std::byte> block) {
+void AddressSpace::dropInherited(PlacedVma& placed, const Range& range) {
+    drop(placed.at + (range.start - placed.vma->start), range.size());
+    placed.own.remove(range);
+}
+
+void AddressSpace::fillInherited(PlacedVma& placed, const Range& piece, const PageSource& pages, const LazyAreas& late,
+                                 PageReader& reader, std::span<std::byte> block) {
     const std::uint64_t start = placed.vma->start;
     const auto compare = [&](PageJob job) {
         for (const std::uint64_t end = job.end(); job.address < end;) {
@@ -179,11 +180,17 @@ void AddressSpace::fillInherited(const PlacedVma& placed, const Range& piece, co
             reader.read(job, block.first(size));
             for (std::size_t page = 0; page < size; page += kImagePageSize) {
                 auto* const here = reinterpret_cast<std::byte*>(placed.at + (job.address - start) + page);
+                const Range target{job.address + page, job.address + page + kImagePageSize};
                 ++comparedPages;
-                if (std::memcmp(here, block.data() + page, kImagePageSize) == 0) {
+                // A page of the file isn't private, even if it equals the private page of the images. criu may not even
+                // have filled the file yet, if it is a memfd.
+                const bool isPrivatePage = !placed.showsFile() || placed.own.covers(target);
+                if (isPrivatePage && std::memcmp(here, block.data() + page, kImagePageSize) == 0) {
                     ++sharedPages;
                     continue;
                 }
+                if (placed.showsFile())
+                    placed.own.add(target);
                 std::memcpy(here, block.data() + page, kImagePageSize);
                 ++restoredPages;
             }
@@ -195,7 +202,7 @@ void AddressSpace::fillInherited(const PlacedVma& placed, const Range& piece, co
             return compare(job);
         // Drops inherited pages that the image of this process lacks, because they must read as zeroes or as the mapped
         // file. Also drops lazy pages: they must be absent.
-        drop(placed.at + (job.address - start), job.bytes);
+        dropInherited(placed, {job.address, job.end()});
     });
 }
 
