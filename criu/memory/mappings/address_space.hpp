@@ -51,8 +51,9 @@ struct PlacedVma {
 /// free. Otherwise the restorer's program moves the mapping after criu's memory is unmapped.
 ///
 /// A child inherits the half-built memory by fork. So it shares pages copy-on-write again that were shared at the dump.
-/// The child uses inherited mappings that equal its own, and writes only pages that differ. criu fills pages that no
-/// other process shared at the dump after the children are created.
+/// The child uses inherited mappings that equal its own, and writes only pages that differ. In mappings of files, the
+/// child also writes pages that no ancestor has filled. criu fills pages that no other process shared at the dump after
+/// the children are created.
 class AddressSpace {
 public:
     /// Creates an empty address space, which is the `previous` of the root process.
