@@ -130,9 +130,6 @@ private:
     void add(const VmaEntry& vma, int protection, Room& room, FileCache& files, Log& log);
     static void choosePlace(PlacedVma& placed, const RangeSet& occupied);
     void createAioRing(const AioRingEntry& ring, const VmaEntry& vma, const PageSource& pages, const MmEntry& mm);
-    static void makeWritable(PlacedVma& placed);
-    /// Drops inherited pages. Addresses are those in the images.
-    void dropInherited(PlacedVma& placed, const Range& range);
     void fillInherited(PlacedVma& placed, const Range& piece, const PageSource& pages, const LazyAreas& late,
                        PageReader& reader, std::span<std::byte> block);
 

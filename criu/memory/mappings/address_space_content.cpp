@@ -55,8 +55,25 @@ bool isOther(const Range& piece, const std::byte* here, const PageSource& pages,
     return any && !same;
 }
 
-void drop(std::uint64_t at, std::uint64_t bytes) {
-    sys(::madvise(reinterpret_cast<void*>(at), bytes, MADV_DONTNEED), "drop inherited memory at {:#x}", at);
+/// Drops inherited pages. `range`: addresses in the images.
+void drop(PlacedVma& placed, const Range& range) {
+    const std::uint64_t at = placed.at + (range.start - placed.vma->start);
+    sys(::madvise(reinterpret_cast<void*>(at), range.size(), MADV_DONTNEED), "drop inherited memory at {:#x}", at);
+    placed.own.remove(range);
+}
+
+void makeWritable(PlacedVma& placed) {
+    if (placed.protection == (PROT_READ | PROT_WRITE))
+        return;
+    placed.protection = PROT_READ | PROT_WRITE;
+    sys(::mprotect(reinterpret_cast<void*>(placed.at), placed.size(), placed.protection),
+        "make memory at {:#x} writable", placed.at);
+}
+
+/// Returns true if the process can keep the inherited page at `here`. A page of a file isn't private, even if it equals
+/// the private page of the images. criu may not even have filled the file yet, if it is a memfd.
+bool canKeep(const PlacedVma& placed, const Range& page, const std::byte* here, const std::byte* content) {
+    return (!placed.showsFile() || placed.own.covers(page)) && std::memcmp(here, content, kImagePageSize) == 0;
 }
 
 /// Advice MADV_HUGEPAGE, if the process had given it, for those ranges in which the image has all pages of a huge page.
@@ -133,7 +150,7 @@ void AddressSpace::fill(const PageSource& pages, const FillRules& rules, Content
             continue;
         }
         if (exclusive) {
-            dropInherited(placed, {placed.vma->start, placed.vma->end});
+            drop(placed, {placed.vma->start, placed.vma->end});
             want(placed, {placed.vma->start, placed.vma->end});
             placed.filled = hasContent;
             continue;
@@ -148,7 +165,7 @@ void AddressSpace::fill(const PageSource& pages, const FillRules& rules, Content
                 continue;
             }
             // After the drop, pages that the image lacks read as zeroes, or as the mapped file.
-            dropInherited(placed, piece);
+            drop(placed, piece);
             want(placed, piece);
         }
     }
@@ -156,19 +173,6 @@ void AddressSpace::fill(const PageSource& pages, const FillRules& rules, Content
     reader.read(wanted);
     if (!wanted.empty())
         log.debug("{} pages of memory filled", restoredPages);
-}
-
-void AddressSpace::makeWritable(PlacedVma& placed) {
-    if (placed.protection == (PROT_READ | PROT_WRITE))
-        return;
-    placed.protection = PROT_READ | PROT_WRITE;
-    sys(::mprotect(reinterpret_cast<void*>(placed.at), placed.size(), placed.protection),
-        "make memory at {:#x} writable", placed.at);
-}
-
-void AddressSpace::dropInherited(PlacedVma& placed, const Range& range) {
-    drop(placed.at + (range.start - placed.vma->start), range.size());
-    placed.own.remove(range);
 }
 
 void AddressSpace::fillInherited(PlacedVma& placed, const Range& piece, const PageSource& pages, const LazyAreas& late,
@@ -182,10 +186,7 @@ void AddressSpace::fillInherited(PlacedVma& placed, const Range& piece, const Pa
                 auto* const here = reinterpret_cast<std::byte*>(placed.at + (job.address - start) + page);
                 const Range target{job.address + page, job.address + page + kImagePageSize};
                 ++comparedPages;
-                // A page of the file isn't private, even if it equals the private page of the images. criu may not even
-                // have filled the file yet, if it is a memfd.
-                const bool isPrivatePage = !placed.showsFile() || placed.own.covers(target);
-                if (isPrivatePage && std::memcmp(here, block.data() + page, kImagePageSize) == 0) {
+                if (canKeep(placed, target, here, block.data() + page)) {
                     ++sharedPages;
                     continue;
                 }
@@ -202,7 +203,7 @@ void AddressSpace::fillInherited(PlacedVma& placed, const Range& piece, const Pa
             return compare(job);
         // Drops inherited pages that the image of this process lacks, because they must read as zeroes or as the mapped
         // file. Also drops lazy pages: they must be absent.
-        dropInherited(placed, {job.address, job.end()});
+        drop(placed, {job.address, job.end()});
     });
 }
 
