@@ -107,10 +107,10 @@ void QueueFiller::send(int sender, const QueuedPacket& packet, std::string_view 
             control.add(SCM_CREDENTIALS, &from, sizeof(from));
         sockaddr_un address{};
         address.sun_family = AF_UNIX;
-        std::memcpy(address.sun_path, to.data(), std::min(to.size(), sizeof(address.sun_path)));
         iovec vector{data.data(), data.size()};
         msghdr message{};
         if (!to.empty()) {
+            std::memcpy(address.sun_path, to.data(), std::min(to.size(), sizeof(address.sun_path)));
             message.msg_name = &address;
             message.msg_namelen = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + to.size());
         }
