@@ -240,7 +240,8 @@ TEST_CASE("direct I/O reads and writes the same content, and leaves none in the 
     CHECK(test::loadStored(images, 0, text.size()) == text);  // into memory that isn't aligned
 }
 
-TEST_CASE("confined processes unpack compressed content into a directory, from which a restore reads it") {
+TEST_CASE("confined processes unpack compressed content into a directory, from which a restore reads it",
+          "[confined]") {
     for (const auto kind : {model::PageCodec::Lz4, model::PageCodec::Zstd}) {
         INFO(static_cast<int>(kind));
         const test::TemporaryDir place;
@@ -259,7 +260,8 @@ TEST_CASE("confined processes unpack compressed content into a directory, from w
     }
 }
 
-TEST_CASE("a confined process copies an uncompressed block that is larger than the memory that it may allocate") {
+TEST_CASE("a confined process copies an uncompressed block that is larger than the memory that it may allocate",
+          "[confined]") {
     constexpr std::uint64_t kBytes = std::uint64_t{1} << 30;
     const test::TemporaryDir place;
     const test::TemporaryDir unpacked;
@@ -292,7 +294,7 @@ TEST_CASE("content that wasn't unpacked is missing, and isn't decompressed") {
                Contains("pages-1.img") && Contains("No such file"));
 }
 
-TEST_CASE("damaged compressed content fails in a confined process") {
+TEST_CASE("damaged compressed content fails in a confined process", "[confined]") {
     const test::TemporaryDir place;
     const test::TemporaryDir unpacked;
     const ImageDir images = place.images();
@@ -303,7 +305,7 @@ TEST_CASE("damaged compressed content fails in a confined process") {
         Contains("decompress ") && Contains("pages-1.img") && Contains("offset 0x0") && Contains("it is damaged"));
 }
 
-TEST_CASE("two pagemaps with one compressed pages file are refused") {
+TEST_CASE("two pagemaps with one compressed pages file are refused", "[confined]") {
     const test::TemporaryDir place;
     const test::TemporaryDir unpacked;
     const ImageDir images = place.images();

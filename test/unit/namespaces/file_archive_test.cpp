@@ -135,7 +135,7 @@ std::string errorOfUnpacking(const UniqueFd& list, const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("a list that a confined process wrote creates the files of the archive") {
+TEST_CASE("a list that a confined process wrote creates the files of the archive", "[confined]") {
     const criu::test::TemporaryDir from;
     makeFiles(from.path(), ::geteuid() == 0);
     const UniqueFd archive = packed(from.path());
@@ -150,7 +150,7 @@ TEST_CASE("a list that a confined process wrote creates the files of the archive
     CHECK(sizes == sizesIn(archive));
 }
 
-TEST_CASE("a damaged archive fails in the confined process") {
+TEST_CASE("a damaged archive fails in the confined process", "[confined]") {
     const criu::test::TemporaryDir from;
     std::ofstream(from.path() + "/file") << "content";
     const UniqueFd archive = packed(from.path());
