@@ -460,9 +460,11 @@ Injection::Injection(Tracee& thread, const Blob& blob, std::uint64_t dataSize,
         {
             constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS;
             RemoteSyscalls remote(thread_, syscallInstruction_);
-            code_ = remote.mmap(0, codeSize_, PROT_READ | PROT_EXEC, flags);
+            // As in mapBlobs(), the first call reserves memory for code and data.
+            code_ = remote.mmap(0, codeSize_ + dataSize_, PROT_READ | PROT_EXEC, flags);
+            data_ = dataSize_ == 0 ? 0 : code_ + codeSize_;
             if (dataSize_ != 0 && ownRestorer)
-                data_ = remote.mmapScratch(dataSize_);
+                remote.mmapScratch(dataSize_, data_);
             remote.restore();
         }
         memory_.write(code_, blob_.bytes);
@@ -471,7 +473,7 @@ Injection::Injection(Tracee& thread, const Blob& blob, std::uint64_t dataSize,
             // The instruction that the process itself contains has no restorer: if the tracer died in a call, the
             // thread couldn't continue. So criu uses this instruction only for the first calls.
             RemoteSyscalls remote(thread_, blobsInstruction_);
-            data_ = remote.mmapScratch(dataSize_);
+            remote.mmapScratch(dataSize_, data_);
             remote.restore();
         }
     } catch (const Error& error) {

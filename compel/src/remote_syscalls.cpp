@@ -263,16 +263,17 @@ RemoteAddress RemoteSyscalls::mmap(RemoteAddress hint, std::uint64_t size, int p
     throw error;
 }
 
-RemoteAddress RemoteSyscalls::mmapScratch(std::uint64_t size) {
+RemoteAddress RemoteSyscalls::mmapScratch(std::uint64_t size, RemoteAddress at) {
+    const int flags = MAP_ANONYMOUS | (at == 0 ? 0 : MAP_FIXED);
     try {
-        return mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
+        return mmap(at, size, PROT_READ | PROT_WRITE, flags | MAP_PRIVATE);
     } catch (const TraceeGone&) {
         throw;
     } catch (const Error& error) {
         if (error.code() != ENOMEM)
             throw;
         // RLIMIT_DATA limits only private memory (is_data_mapping() in mm/mmap.c).
-        return mmap(0, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
+        return mmap(at, size, PROT_READ | PROT_WRITE, flags | MAP_SHARED);
     }
 }
 

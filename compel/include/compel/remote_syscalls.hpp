@@ -82,8 +82,9 @@ public:
     RemoteAddress mmap(RemoteAddress hint, std::uint64_t size, int protection, int flags, int fd = -1,
                        std::uint64_t offset = 0);
     /// Maps zeroed, readable and writable memory in the process for the tracer. The memory is private, or shared if
-    /// RLIMIT_DATA forbids more private memory.
-    RemoteAddress mmapScratch(std::uint64_t size);
+    /// RLIMIT_DATA forbids more private memory. `at`: address of memory that the new memory replaces; 0 for free
+    /// memory.
+    RemoteAddress mmapScratch(std::uint64_t size, RemoteAddress at = 0);
     void munmap(RemoteAddress address, std::uint64_t size);
     void mprotect(RemoteAddress address, std::uint64_t size, int protection);
 
