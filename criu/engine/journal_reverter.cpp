@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "criu/base/printable.hpp"
 #include "criu/cgroup/freezer.hpp"
 #include "criu/cgroup/hierarchies.hpp"
+#include "criu/engine/injected_memory.hpp"
 #include "criu/image/text_rules.hpp"
 #include "criu/kernel/names/folder_record.hpp"
 #include "criu/kernel/namespace_visit.hpp"
@@ -214,9 +216,19 @@ void JournalReverter::removeSegment(const JournalLine& line, std::uint64_t begin
     report_(fmt::format("removed System V shared memory {}", id));
 }
 
-void JournalReverter::endRepairs() const {
+void JournalReverter::unmapMemory(const JournalLine& line) const {
+    if (root_ != 0 && unmapInjection(line))
+        report_(fmt::format("unmapped memory of criu in process {}", numberOf(line.at(1))));
+}
+
+void JournalReverter::endRepairs(const std::vector<JournalLine>& lines) const {
     if (!running_)
         return;
+    std::set<std::uint64_t> reusing;
+    for (const JournalLine& line : lines)
+        if (line.front() == "reuse")
+            for (std::size_t at = 1; at < line.size(); ++at)
+                reusing.insert(numberOf(line[at]));
     std::vector<pid_t> tree;
     const kernel::ProcDir proc;
     addTree(proc, root_, tree);
@@ -224,7 +236,7 @@ void JournalReverter::endRepairs() const {
     for (const pid_t pid : tree) {
         try {
             const kernel::PidFd process(pid);
-            ended += sockets::endRepairs(process, proc.open(pid));
+            ended += sockets::endRepairs(process, proc.open(pid), reusing);
         } catch (const Error& error) {
             log_.debug("TCP sockets of process {}: {}", pid, error.what());
         }

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "criu/base/journal.hpp"
 #include "criu/base/names.hpp"
@@ -64,8 +65,11 @@ public:
     void removeGroup(const JournalLine& line) const;
     /// Removes the System V shared memory of a line "segment". `begin`: see removeName().
     void removeSegment(const JournalLine& line, std::uint64_t begin) const;
-    /// Ends repair mode of all TCP sockets of the tree.
-    void endRepairs() const;
+    /// Unmaps memory in the process of a line "injects" (unmapInjection()).
+    void unmapMemory(const JournalLine& line) const;
+    /// Ends repair mode of all TCP sockets of the tree. `lines`: journal; sockets of its lines "reuse" get
+    /// SO_REUSEADDR.
+    void endRepairs(const std::vector<JournalLine>& lines) const;
     /// Kills the processes of a line "resuming" if some of them have ended. Returns false if all of them run.
     bool endHalfTree(const JournalLine& line);
 

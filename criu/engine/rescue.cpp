@@ -105,6 +105,8 @@ void revertLine(const JournalReverter& reverter, const JournalLine& line, bool s
         reverter.thaw(line);
     else if (has("table", 3))
         reverter.removeTable(line);
+    else if (has("injects", 4))
+        reverter.unmapMemory(line);
 }
 
 /// Removes the network locks of lines of a kind.
@@ -138,7 +140,7 @@ Reverted revertDump(const std::vector<JournalLine>& lines, bool mayRun, const Re
     for (auto line = lines.rbegin(); line != lines.rend(); ++line)
         done = succeeds(reports, [&] { revertLine(reverter, *line, stillFrozen); }) && done;
     done = removeLocks(reverter, lines, "rules", reports) && done;
-    done = succeeds(reports, [&] { reverter.endRepairs(); }) && done;
+    done = succeeds(reports, [&] { reverter.endRepairs(lines); }) && done;
     return done ? Reverted::Done : Reverted::Failed;
 }
 
@@ -171,7 +173,7 @@ bool completeRestore(const JournalReverter& reverter, const std::vector<JournalL
             done = succeeds(reports, [&] { reverter.removeLink(line); }) && done;
         else if (line.front() == "freezes" && line.size() == 3)
             done = succeeds(reports, [&] { reverter.freeze(line); }) && done;
-    return succeeds(reports, [&] { reverter.endRepairs(); }) && done;
+    return succeeds(reports, [&] { reverter.endRepairs(lines); }) && done;
 }
 
 /// Removes cgroups and System V shared memory that criu has created for a tree that doesn't run.

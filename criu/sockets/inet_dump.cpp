@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "criu/base/error.hpp"
+#include "criu/base/journal.hpp"
 #include "criu/base/loss.hpp"
 #include "criu/base/thread_pool.hpp"
 #include "criu/files/fown.hpp"
@@ -370,8 +371,20 @@ void InetDump::finish(files::FileDump& dump) {
         if (connection.alive && lock_.isOf(connection.entry->ns_id))
             alive.push_back(connection.ends);
     lock_.lock(std::move(alive));
+    recordReuse(dump.log().journal());
     dumpConnections(dump.images());
     connections_.clear();
+}
+
+/// Adds a line to the journal with the connections that have SO_REUSEADDR, because the kernel resets this option in
+/// repair mode.
+void InetDump::recordReuse(Journal& journal) const {
+    JournalLine line{"reuse"};
+    for (const Connection& connection : connections_)
+        if (const InetSkEntry& entry = *connection.entry; entry.opts->has_reuseaddr != 0 && entry.opts->reuseaddr != 0)
+            line.push_back(fmt::format("{}", entry.ino));
+    if (line.size() > 1)
+        journal.record(line);
 }
 
 void InetDump::dumpConnections(const ImageDir& images) {

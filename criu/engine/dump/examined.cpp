@@ -38,7 +38,7 @@ ExaminedPhase::ExaminedPhase(FrozenPhase& frozen, const GuardedFiles& guardedFil
         mayInject_ = refusals.attempt([&] {
             const std::vector<TaskRing> rings = findRings(frozen.tree());
             awaitRingRequests(rings, frozen.stop(), frozen.log());
-            askRingOwners(rings, frozen.stop());
+            askRingOwners(rings, frozen.stop(), frozen.log().journal());
         });
     locked_ = refusals.attempt([&] { namespaces_.lock(); });
     if (frozen.options().dryRun)

@@ -3,6 +3,9 @@
 
 #include <catch2/catch.hpp>
 
+#include <compel/injection.hpp>
+#include <compel/process.hpp>
+
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -20,12 +23,15 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <thread>
 
 #include "criu/base/error.hpp"
 #include "criu/base/journal.hpp"
 #include "criu/base/log.hpp"
+#include "criu/engine/dump/frozen_tree.hpp"
+#include "criu/engine/injected_memory.hpp"
 #include "criu/kernel/names/created_name.hpp"
 #include "criu/kernel/names/folder_record.hpp"
 #include "criu/kernel/namespace_visit.hpp"
@@ -34,6 +40,7 @@
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/kernel/proc/stat.hpp"
 #include "criu/model/options.hpp"
+#include "criu/pie/enter.hpp"
 #include "criu/sockets/iptables_rule.hpp"
 #include "criu/sockets/network_lock.hpp"
 #include "criu/sockets/tcp_repair.hpp"
@@ -540,6 +547,98 @@ TEST_CASE("rescue removes System V shared memory that a killed restore has creat
         ::shmdt(attached);
     }
     ::shmctl(id, IPC_RMID, nullptr);
+}
+
+TEST_CASE("rescue gives SO_REUSEADDR back to connections of a killed dump", "[rescue]") {
+    kernel::runInThread([] {
+        if (::unshare(CLONE_NEWNET) != 0) {
+            WARN("skipped: this user can't create network namespaces");
+            return;
+        }
+        const auto make = [](int reuse) {
+            UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+            REQUIRE(::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof(reuse)) == 0);
+            return socket;
+        };
+        const auto reuses = [](const UniqueFd& socket) {
+            int value = -1;
+            socklen_t size = sizeof(value);
+            REQUIRE(::getsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &value, &size) == 0);
+            return value != 0;
+        };
+        const UniqueFd in = make(1), out = make(1), other = make(0);
+        for (const UniqueFd* const each : {&in, &out, &other})
+            sockets::enterRepair(each->get());
+        sockets::leaveRepair(out.get());
+        CHECK_FALSE(reuses(out));
+        JournalFolder folder;
+        folder.begin();
+        const auto inode = [](const UniqueFd& socket) {
+            struct stat status {};
+            REQUIRE(::fstat(socket.get(), &status) == 0);
+            return std::to_string(status.st_ino);
+        };
+        folder.lines().record({"reuse", inode(in), inode(out)});
+        CHECK_THAT(folder.rescue(), Catch::Contains("ended the repair mode of 2 TCP sockets"));
+        CHECK(reuses(in));
+        CHECK(reuses(out));
+        CHECK_FALSE(reuses(other));
+    });
+}
+
+TEST_CASE("rescue unmaps memory of a killed dump in a process", "[rescue]") {
+    int answers[2];
+    REQUIRE(::pipe2(answers, O_CLOEXEC) == 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        char byte = 0;
+        while (::read(answers[0], &byte, 1) == 1 && byte == 'a')
+            continue;
+        ::_exit(byte);
+    }
+    const auto maps = [child] {
+        std::ifstream file("/proc/" + std::to_string(child) + "/maps");
+        return std::string(std::istreambuf_iterator<char>(file), {});
+    };
+    const std::string before = maps();
+    engine::FrozenTask task(kernel::ProcDir().open(child));
+    kernel::ProcBuffer buffer;
+    task.stat = kernel::readStat(task.dir, buffer);
+    JournalFolder folder;
+    folder.begin(ownPidNamespace(), child, task.stat.startTime);
+    const auto inject = [&] {
+        auto process = compel::FrozenProcess::freeze(child);
+        constexpr std::uint64_t kData = 10000;
+        engine::recordInjection(task, kData, folder.lines());
+        compel::Injection injection(process.leader(), pie::interpreterBlob(), kData, process.syscallInstruction());
+        const auto code = injection.code();
+        injection.leave();
+        return code;
+    };
+    SECTION("once") {
+        (void)inject();
+        CHECK(maps() != before);
+        CHECK_THAT(folder.rescue(), Catch::Contains("unmapped memory of criu in process " + std::to_string(child)));
+        CHECK(maps() == before);
+    }
+    SECTION("unless other memory is there now") {
+        auto code = inject();
+        {
+            auto process = compel::FrozenProcess::freeze(child);
+            constexpr std::uint8_t kOther = 0;
+            process.memory().writeValue(code, kOther);
+        }
+        const std::string changed = maps();
+        CHECK_THAT(folder.rescue(), !Catch::Contains("unmapped"));
+        CHECK(maps() == changed);
+    }
+    REQUIRE(::write(answers[1], "aaz", 3) == 3);
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 'z');
+    ::close(answers[0]);
+    ::close(answers[1]);
 }
 
 TEST_CASE("rescue completes the network of a killed restore whose tree runs", "[rescue]") {

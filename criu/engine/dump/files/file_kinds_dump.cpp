@@ -30,7 +30,7 @@ struct FileKindsDump::Impl {
           paths(ghostLimit),
           sessions(sessionsOf(tree, log)),
           rings(makeRingOwners(tree)),
-          program(makeOwnerProgram(tree, mayInject)) {}
+          program(makeOwnerProgram(tree, mayInject, log.journal())) {}
 
     std::unique_ptr<sockets::ExternalSocketDump> externalSockets;
     files::PathDump paths;

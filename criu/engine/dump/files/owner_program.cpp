@@ -6,14 +6,15 @@
 #include "criu/base/error.hpp"
 #include "criu/base/machine.hpp"
 #include "criu/engine/dump/frozen_tree.hpp"
+#include "criu/engine/injected_memory.hpp"
 #include "criu/pie/enter.hpp"
 #include "criu/pie/program_builder.hpp"
 #include "criu/pie/step_results.hpp"
 
 namespace criu::engine {
 
-sockets::OwnerProgram makeOwnerProgram(FrozenTree& tree, bool mayInject) {
-    return [&tree, mayInject](HostPid pid, std::size_t room, const auto& compose, const auto& read) {
+sockets::OwnerProgram makeOwnerProgram(FrozenTree& tree, bool mayInject, Journal& journal) {
+    return [&tree, mayInject, &journal](HostPid pid, std::size_t room, const auto& compose, const auto& read) {
         FrozenTask* const task = tree.find(pid);
         if (task == nullptr || !task->alive())
             fail("process {} isn't in the tree", pid);
@@ -22,6 +23,7 @@ sockets::OwnerProgram makeOwnerProgram(FrozenTree& tree, bool mayInject) {
         const ErrorContext context([&] { return task->describe(); });
         compel::FrozenProcess& process = *task->process;
         const std::size_t size = pageAlignUp(room + pie::kStackSize + compel::signalFrameRoom());
+        recordInjection(*task, size, journal);
         compel::Injection injection(process.leader(), pie::interpreterBlob(), size, process.syscallInstruction());
         pie::RemoteData data(injection.data());
         pie::StepList steps;

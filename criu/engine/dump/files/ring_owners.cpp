@@ -17,6 +17,7 @@
 #include "criu/base/machine.hpp"
 #include "criu/engine/dump/files/ring_requests.hpp"
 #include "criu/engine/dump/frozen_tree.hpp"
+#include "criu/engine/injected_memory.hpp"
 #include "criu/files/io_uring_probe.hpp"
 #include "criu/kernel/proc/pidfd.hpp"
 #include "criu/pie/enter.hpp"
@@ -32,9 +33,11 @@ constexpr std::size_t kPerGroup = sizeof(pie::Step) + sizeof(files::BufferGroupS
 static_assert(files::kBufferGroups % kGroupsAtOnce == 0);
 
 /// Returns the id of the ring's first group of provided buffers. `owner`: the ring owner, which makes the queries.
-std::optional<std::uint32_t> findBufferGroup(compel::FrozenProcess& process, compel::Tracee& owner, int fd,
-                                             StopRequest& stop) {
+std::optional<std::uint32_t> findBufferGroup(FrozenTask& task, compel::Tracee& owner, int fd, StopRequest& stop,
+                                             Journal& journal) {
+    compel::FrozenProcess& process = *task.process;
     const std::size_t room = kGroupsAtOnce * kPerGroup + pie::kStackSize + compel::signalFrameRoom() + 4096;
+    recordInjection(task, room, journal);
     compel::Injection injection(process.leader(), pie::interpreterBlob(), pageAlignUp(room),
                                 process.syscallInstruction());
     std::optional<std::uint32_t> found;
@@ -56,7 +59,7 @@ std::optional<std::uint32_t> findBufferGroup(compel::FrozenProcess& process, com
 }
 
 /// Makes the ring owner query the ring `fd`. Returns null if the ring owner is in another process.
-std::shared_ptr<const files::RingAnswers> askOwner(FrozenTask& task, int fd, StopRequest& stop) {
+std::shared_ptr<const files::RingAnswers> askOwner(FrozenTask& task, int fd, StopRequest& stop, Journal& journal) {
     compel::FrozenProcess& process = *task.process;
     for (compel::FrozenThread& thread : process.threads()) {
         auto answers = std::make_shared<files::RingAnswers>();
@@ -71,7 +74,7 @@ std::shared_ptr<const files::RingAnswers> askOwner(FrozenTask& task, int fd, Sto
             calls.restore();
         }
         if (files::reportsBufferGroups())
-            answers->bufferGroup = findBufferGroup(process, thread.tracee, fd, stop);
+            answers->bufferGroup = findBufferGroup(task, thread.tracee, fd, stop, journal);
         return answers;
     }
     return nullptr;
@@ -99,14 +102,14 @@ std::unique_ptr<files::RingOwners> makeRingOwners(const FrozenTree& tree) {
     return std::make_unique<NotedAnswers>(tree);
 }
 
-void askRingOwners(const std::vector<TaskRing>& rings, StopRequest& stop) {
+void askRingOwners(const std::vector<TaskRing>& rings, StopRequest& stop, Journal& journal) {
     for (const TaskRing& ring : rings) {
         stop.throwIfRequested();
         const UniqueFd copy = kernel::PidFd::ofTask(ring.task->actor().value).getFd(ring.fd);
         if (!files::belongsToAnother(copy.get()))
             continue;
         const ErrorContext context([&] { return ring.task->describe(); });
-        if (auto answers = askOwner(*ring.task, ring.fd, stop))
+        if (auto answers = askOwner(*ring.task, ring.fd, stop, journal))
             ring.task->ringAnswers.emplace(ring.fd, std::move(answers));
     }
 }

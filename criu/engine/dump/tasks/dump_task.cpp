@@ -20,6 +20,7 @@
 #include "criu/engine/dump/tasks/landlock_check.hpp"
 #include "criu/engine/dump/tasks/sem_undo_queries.hpp"
 #include "criu/engine/dump/tasks/thread_queries.hpp"
+#include "criu/engine/injected_memory.hpp"
 #include "criu/engine/mapping_room.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/memory/mappings/mapping_policies.hpp"
@@ -45,7 +46,9 @@ public:
         room_ = roomForQueries(task_, std::min(threads.size(), kThreadsAtOnce), buffer_) + context_.policies.room();
     }
 
+    /// Returns the request for the interpreter, and records it in the journal.
     [[nodiscard]] compel::InjectionRequest request() const {
+        recordInjection(task_, room_, context_.log.journal());
         return {&task_.process->leader(), room_, task_.process->syscallInstruction()};
     }
 
