@@ -331,9 +331,9 @@ External parseExternal(std::string_view text) {
 }
 
 void addExternal(std::string_view text, Options& options) {
-    // LXC 5 repeats the value of --lsm-profile here if the network of a container has no devices. CRIU 4.2 accepts any
-    // text.
-    if (text.starts_with("apparmor:") || text.starts_with("selinux:"))
+    // LXC 5 repeats the value of its last option here if the network of a container has no devices: --lsm-profile, or
+    // else --ext-mount-map. CRIU 4.2 accepts any text.
+    if (text.starts_with("apparmor:") || text.starts_with("selinux:") || text.starts_with("console:"))
         return;
     options.externals.push_back(parseExternal(text));
 }

@@ -107,7 +107,8 @@ TEST_CASE("external resources are type, id and value") {
     CHECK_THROWS_WITH(parseExternal("mnt[/a]:/etc]:"), Contains("ambiguous"));
     CHECK(parseExternal("mnt[/a[1]]:/b[2]") == External{ExternalType::Mount, "/a[1]", "/b[2]"});
     Options options;
-    addExternal("apparmor:unconfined", options);
+    for (const char* const text : {"apparmor:unconfined", "console:", "console:/dev/pts/0"})  // LXC 5
+        addExternal(text, options);
     CHECK(options.externals.empty());
     addExternal("file[2a:1f]", options);
     CHECK(options.externals.size() == 1);
