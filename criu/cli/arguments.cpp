@@ -80,7 +80,7 @@ std::string abbreviationOf(const Setting& setting, std::string_view word) {
     if (option >= kLongBase)
         fail("{} takes no argument", settingOf(option).describe());
     if (option != 0)
-        fail("unknown option -{}", static_cast<char>(option));
+        fail("unknown option -{} (criu --help lists all options)", static_cast<char>(option));
 
     const std::string_view given = word.substr(0, word.find('='));
     std::vector<std::string> meant;
@@ -88,7 +88,7 @@ std::string abbreviationOf(const Setting& setting, std::string_view word) {
         meant = options::namesBeginningWith(given.substr(2));
     if (meant.empty())
         fail(
-            "unknown option {}{}", given,
+            "unknown option {}{} (criu --help lists all options)", given,
             given.starts_with("--") ? options::didYouMean(given.substr(2), options::namesBeginningWith(""), "--") : "");
     fail("option {} is ambiguous, it may mean --{}", given, fmt::join(meant, ", --"));
 }

@@ -98,7 +98,8 @@ public:
 
 /// Moves the socket of `criu swrk` to a close-on-exec descriptor, so that programs that criu executes don't inherit it.
 UniqueFd takeSocket(int number) {
-    UniqueFd socket(sys(::fcntl(number, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), "socket of the client"));
+    UniqueFd socket(sys(::fcntl(number, F_DUPFD_CLOEXEC, STDERR_FILENO + 1),
+                        "swrk {}: take over the socket of the client", number));
     if (number > STDERR_FILENO)
         ::close(number);
     return socket;

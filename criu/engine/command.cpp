@@ -188,6 +188,8 @@ UniqueFd openImagesDirectory(const std::string& path) {
     if (error.code() == ENOTDIR && isStreamFile(path))
         error.addHint(
             fmt::format("the file is a stream: unpack it by criu stream unpack -D DIR --stream-from {}", path));
+    if (error.code() == ENOENT && path.find_first_not_of("0123456789") == std::string::npos)
+        error.addHint(fmt::format("for a process: criu dump -t {} --dry-run lists what prevents a dump", path));
     throw error;
 }
 

@@ -77,6 +77,8 @@ void refuseWords(const Invocation& invocation, const std::vector<std::string>& w
         (command == Command::Dump || command == Command::PreDump) && isNumber && !invocation.options.tree;
     if (const Setting* const option = lacksTree ? nullptr : optionWithoutValue(invocation.settings, isNumber))
         error.addHint(fmt::format("the value of this option is attached: --{}={}", option->row->name, words.front()));
+    else if (words.front() == "help")
+        error.addHint(fmt::format("criu {} --help lists its options", commandName(command)));
     else if (lacksTree)
         error.addHint(fmt::format("the process to dump is an option: -t {}", words.front()));
     else if (command == Command::Restore)
@@ -120,8 +122,13 @@ Command takeCommand(std::vector<std::string>& words) {
     for (const CommandRow& row : commandTable())
         names.emplace_back(row.name);
     const bool isOption = name == "help" || name == "version";
-    fail("unknown command '{}'{} (see criu --help)", name,
-         isOption ? fmt::format("; did you mean --{}?", name) : didYouMean(name, names));
+    std::string meant = didYouMean(name, names);
+    if (isOption)
+        meant =
+            fmt::format("; did you mean {}{}--{}?", words.empty() ? "" : words.front(), words.empty() ? "" : " ", name);
+    else if (name == "checkpoint")  // the word of runc, podman and docker
+        meant = "; did you mean dump?";
+    fail("unknown command '{}'{} (see criu --help)", name, meant);
 }
 
 void applyEnvironment(model::Options& options) {

@@ -131,7 +131,11 @@ void refuseMisplaced(std::span<const Setting> settings, Command command) {
         for (const CommandRow& each : commandTable())
             if (row.commands.contains(each.command))
                 users.push_back(each.name);
-        fail("{} is for {}, not for {}", setting->describe(), fmt::join(users, ", "), commandName(command));
+        Error error(0, fmt::format("{} is for {}, not for {}", setting->describe(), fmt::join(users, ", "),
+                                   commandName(command)));
+        if (command == Explain && row.name == "tree")
+            error.addHint("criu dump -t PID --dry-run lists what prevents a dump");
+        throw error;
     }
 }
 

@@ -28,6 +28,28 @@ std::size_t distance(std::string_view one, std::string_view other) {
     return last.back();
 }
 
+/// Returns true if `name` begins with the first letter of `word` and has the other letters in the same order, as
+/// "mem_dirty_track" has those of "memtrk".
+bool isShortenedFrom(std::string_view word, std::string_view name) {
+    if (word.empty() || name.empty() || word.front() != name.front())
+        return false;
+    for (const char letter : name)
+        if (!word.empty() && letter == word.front())
+            word.remove_prefix(1);
+    return word.empty();
+}
+
+/// Returns the shortest of the names from which `word` may have been shortened; nullptr if there is none.
+const std::string* longerName(std::string_view word, std::span<const std::string> names) {
+    constexpr std::size_t kFewest = 4;  // fewer letters fit too many names
+    const std::string* best = nullptr;
+    if (word.size() >= kFewest)
+        for (const std::string& name : names)
+            if (isShortenedFrom(word, name) && (best == nullptr || name.size() < best->size()))
+                best = &name;
+    return best;
+}
+
 }  // namespace
 
 std::string didYouMean(std::string_view word, std::span<const std::string> names, std::string_view prefix) {
@@ -42,6 +64,8 @@ std::string didYouMean(std::string_view word, std::span<const std::string> names
             least = steps;
             best = &name;
         }
+    if (best == nullptr)
+        best = longerName(word, names);
     return best == nullptr ? std::string() : fmt::format("; did you mean {}{}?", prefix, *best);
 }
 

@@ -7,7 +7,8 @@
 
 namespace criu::options {
 
-/// Returns "; did you mean NAME?" with the name that is most similar to a mistyped word; "" if no name is similar.
+/// Returns "; did you mean NAME?" with the name that is most similar to a mistyped or shortened word; "" if no name is
+/// similar.
 [[nodiscard]] std::string didYouMean(std::string_view word, std::span<const std::string> names,
                                      std::string_view prefix = "");
 

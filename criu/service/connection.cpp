@@ -22,7 +22,7 @@ constexpr timeval kReadingTime{60, 0};
 int socketOptionOf(int socket, int option) {
     int value = 0;
     socklen_t size = sizeof(value);
-    sys(::getsockopt(socket, SOL_SOCKET, option, &value, &size), "fd {} is no socket of a client", socket);
+    sys(::getsockopt(socket, SOL_SOCKET, option, &value, &size), "the descriptor is no socket of a client");
     return value;
 }
 
@@ -42,7 +42,7 @@ std::size_t nextSize(int socket) {
 
 Connection::Connection(UniqueFd socket) : socket_(std::move(socket)) {
     if (socketOptionOf(fd(), SO_DOMAIN) != AF_UNIX || socketOptionOf(fd(), SO_TYPE) != SOCK_SEQPACKET)
-        fail("fd {} is no Unix socket of type SOCK_SEQPACKET", fd());
+        fail("the descriptor is no Unix socket of type SOCK_SEQPACKET");
     sys(::setsockopt(fd(), SOL_SOCKET, SO_SNDTIMEO, &kReadingTime, sizeof(kReadingTime)),
         "limit the time of replies on fd {}", fd());
 }

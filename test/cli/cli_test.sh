@@ -58,6 +58,12 @@ run 1 dmup
 has "$err" "*Error*unknown command 'dmup'; did you mean dump? (see criu --help)*"
 run 1 help
 has "$err" "*Error*unknown command 'help'; did you mean --help? (see criu --help)*"
+run 1 help dump
+has "$err" "*Error*unknown command 'help'; did you mean dump --help? (see criu --help)*"
+run 1 checkpoint
+has "$err" "*Error*unknown command 'checkpoint'; did you mean dump? (see criu --help)*"
+run 1 dump help
+has "$err" "*Error*dump takes no such word: help (criu dump --help lists its options)*"
 run 1 version
 has "$err" "*Error*unknown command 'version'; did you mean --version? (see criu --help)*"
 run 1 restore --no-default-config --config /nowhere.conf
@@ -68,7 +74,19 @@ has "$err" "*Error*no complete checkpoint in empty*"
 run 255 show
 run 255 exec
 run 1 dump -t 1 --bogus
-has "$err" "*Error*unknown option --bogus*"
+has "$err" "*Error*unknown option --bogus (criu --help lists all options)*"
+run 1 dump -t 1 --tcpest
+has "$err" "*Error*unknown option --tcpest; did you mean --tcp-established?*"
+run 1 check --feature memtrk
+has "$err" "*Error*unknown feature 'memtrk'; did you mean mem_dirty_track?*"
+run 1 explain -t 77
+has "$err" "*Error*--tree is for*not for explain (criu dump -t PID --dry-run lists what prevents a dump)*"
+run 1 explain 77
+has "$err" "*Error*77: No such file or directory (for a process: criu dump -t 77 --dry-run lists what prevents a dump)*"
+run 1 swrk 77
+has "$err" "*Error*swrk 77: *: Bad file descriptor*"
+run 1 swrk 0 </dev/null
+has "$err" "*Error*the descriptor is no socket of a client: Socket operation on non-socket*"
 run 1 dump
 has "$err" "*Error*-t PID*"
 run 1 dump -t 1 -D /nowhere

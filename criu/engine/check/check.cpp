@@ -9,6 +9,7 @@
 
 #include "criu/base/json.hpp"
 #include "criu/base/refusals.hpp"
+#include "criu/options/similar_name.hpp"
 
 namespace criu::engine {
 namespace {
@@ -125,11 +126,12 @@ bool addBasic(JsonWriter& out, const BasicCheck& basic) {
 }
 
 [[noreturn]] void refuseName(std::string_view name, std::span<const FeatureProbe> features) {
-    std::vector<std::string_view> names;
+    std::vector<std::string> names;
     for (const FeatureProbe& feature : features)
-        names.push_back(feature.name);
+        names.emplace_back(feature.name);
     names.emplace_back("list");
-    fail("unknown feature '{}', use one of: {}", name, fmt::join(names, ", "));
+    fail("unknown feature '{}'{}; use one of: {} (criu check --feature list explains them)", name,
+         options::didYouMean(name, names), fmt::join(names, ", "));
 }
 
 /// Returns true if `part` is the feature `name` or one of its parts.

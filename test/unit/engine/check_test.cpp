@@ -61,7 +61,8 @@ TEST_CASE("one feature is answered on standard output and by the status") {
     CHECK(run(asking("wild"), {}).status == 1);
     CHECK(run(asking("wild"), {}).firstError.empty());
     CHECK(run(asking("asked"), {}).status == 1);
-    CHECK_THROWS_WITH(run(asking("other"), {}), Contains("unknown feature 'other', use one of: there, missing, wild"));
+    CHECK_THROWS_WITH(run(asking("other"), {}), Contains("unknown feature 'other'; use one of: there, missing, wild"));
+    CHECK_THROWS_WITH(run(asking("misssing"), {}), Contains("unknown feature 'misssing'; did you mean missing?"));
 }
 
 TEST_CASE("without options only the basics count") {

@@ -98,8 +98,8 @@ TEST_CASE("optional arguments and bare forms") {
 }
 
 TEST_CASE("mistakes are named with the option") {
-    CHECK_THROWS_WITH(optionsOf({"--bogus=1"}), Equals("unknown option --bogus"));
-    CHECK_THROWS_WITH(optionsOf({"-jQ"}), Equals("unknown option -Q"));
+    CHECK_THROWS_WITH(optionsOf({"--bogus=1"}), Equals("unknown option --bogus (criu --help lists all options)"));
+    CHECK_THROWS_WITH(optionsOf({"-jQ"}), Equals("unknown option -Q (criu --help lists all options)"));
     CHECK_THROWS_WITH(optionsOf({"--tree"}), Equals("--tree needs an argument"));
     CHECK_THROWS_WITH(optionsOf({"-t"}), Equals("--tree needs an argument"));
     CHECK_THROWS_WITH(optionsOf({"--shell-job=1"}), Equals("--shell-job takes no argument"));
@@ -331,7 +331,8 @@ TEST_CASE("mistyped words are told what they may mean") {
     CHECK_THROWS_WITH(validated({"dmup"}), Contains("unknown command 'dmup'; did you mean dump?"));
     CHECK_THROWS_WITH(validated({"dump", "--tcp-establishd"}), Contains("did you mean --tcp-established?"));
     CHECK_THROWS_WITH(validated({"dump", "--shell-jbo"}), Contains("did you mean --shell-job?"));
-    CHECK_THROWS_WITH(validated({"dump", "--colour"}), Equals("unknown option --colour"));
+    CHECK_THROWS_WITH(validated({"dump", "--colour"}),
+                      Equals("unknown option --colour (criu --help lists all options)"));
 }
 
 TEST_CASE("commands and words") {
