@@ -66,5 +66,10 @@ rm -rf "$stage.bundle"
 make uninstall BUILD="$build" PREFIX="$prefix" DESTDIR="$stage" >"$stage/log" 2>&1
 left=$(find "$stage" -mindepth 1 ! -path "$stage/log")
 expect "make uninstall leaves nothing behind: $left" test -z "$left"
+mkdir "$stage/alone"
+touch "$stage/alone/file"
+echo "$stage/alone/file" >"$stage/list"
+removed=$(scripts/uninstall "$stage/list" "$stage/alone")
+expect "uninstall without DESTDIR prints plain paths: $removed" test "$removed" = "removed $stage/alone/file"
 echo "$passed passed, $failed failed, 0 skipped"
 [[ $failed == 0 ]]
