@@ -24,6 +24,21 @@ class WithoutProtobuf(unittest.TestCase):
         self.assertIn("install python3-protobuf", run.stderr)
 
 
+class Source(unittest.TestCase):
+    """The source folder can't be imported before a build, and says so."""
+
+    def test_message(self):
+        """Imports a copy of the folder without the file that the build makes."""
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copytree(os.path.join(ROOT, "lib", "py", "pycriu"), os.path.join(folder, "pycriu"),
+                            ignore=shutil.ignore_patterns("messages.desc"))
+            run = subprocess.run([sys.executable, "-c", "import pycriu"], text=True, capture_output=True, check=False,
+                                 env={**os.environ, "PYTHONPATH": folder})
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("ImportError: pycriu has no ", run.stderr)
+        self.assertIn("import pycriu from build/lib/py", run.stderr)
+
+
 @unittest.skipUnless(importlib.util.find_spec("pip") and importlib.util.find_spec("setuptools"), "pip and setuptools are needed")
 class Pip(unittest.TestCase):
     """In a copy, because pip leaves folders behind."""

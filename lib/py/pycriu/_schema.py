@@ -28,7 +28,12 @@ _VIEW = "pycriu_field_options"
 @functools.lru_cache(maxsize=None)
 def _described() -> descriptor_pb2.FileDescriptorSet:
     """Reads the output of protoc."""
-    data = importlib.resources.files(__package__).joinpath("messages.desc").read_bytes()
+    path = importlib.resources.files(__package__).joinpath("messages.desc")
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise ImportError(f"pycriu has no {path}, which the build of criu makes: import pycriu from build/lib/py or an installation, "
+                          "not from the source folder lib/py") from None
     return descriptor_pb2.FileDescriptorSet.FromString(data)
 
 
