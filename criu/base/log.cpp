@@ -149,6 +149,8 @@ void Log::repeatCause() const noexcept {
         if (!path)
             return;
         writeAll(STDERR_FILENO, fmt::format("Error: {}\n", cause().text));
+        if (!cause().advice.empty())
+            writeAll(STDERR_FILENO, fmt::format("{}\n", cause().advice));
         if (!path->empty())
             writeAll(STDERR_FILENO, fmt::format("All messages: {}\n", *path));
     } catch (const std::exception&) {
@@ -194,6 +196,12 @@ void Log::failure(const std::exception& error) {
     const auto* const of = dynamic_cast<const compel::Error*>(&error);
     noteCause({of != nullptr ? of->code() : 0, printable(error.what())});
     line(LogLevel::Error, nullptr, error.what());
+}
+
+void Log::advise(std::string_view advice) {
+    if (enabled(LogLevel::Error))
+        line(LogLevel::Message, nullptr, advice);
+    cause_.advice = advice;
 }
 
 void Log::noteCause(Cause cause) noexcept {

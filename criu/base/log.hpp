@@ -118,8 +118,9 @@ public:
 
     /// Cause of a failed run.
     struct Cause {
-        int code = 0;      ///< errno; 0 if no system call failed
-        std::string text;  ///< text of the error with its contexts; empty if no error occurred
+        int code = 0;             ///< errno; 0 if no system call failed
+        std::string text;         ///< text of the error with its contexts; empty if no error occurred
+        std::string advice = {};  ///< text of advise()
     };
     /// Returns the first cause that failure() or noteCause() stored. If there is none, returns the first line of level
     /// Error. The service sends it to the client.
@@ -160,6 +161,9 @@ public:
     void failure(const Error& error);
     /// Logs an exception of another library and stores it as the cause.
     void failure(const std::exception& error);
+
+    /// Logs a line of advice after the error of failure(), and makes repeatCause() show it.
+    void advise(std::string_view advice);
 
     /// Writes one line with a given level, for instance a text of a restored process.
     void line(LogLevel level, const std::source_location* where, std::string_view text) noexcept;

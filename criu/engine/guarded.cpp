@@ -52,6 +52,7 @@ struct GuardReport {
     std::int32_t request = kReport;
     std::int32_t code = 0;
     std::array<char, 2000> text{};
+    std::array<char, 200> advice{};
 };
 
 struct GuardWarnings {
@@ -187,7 +188,8 @@ private:
         const std::int32_t request = message.request;
         if (size == sizeof(message) && request == kReport) {
             message.text.back() = '\0';
-            run_.log.noteCause({message.code, message.text.data()});
+            message.advice.back() = '\0';
+            run_.log.noteCause({message.code, message.text.data(), message.advice.data()});
             return;
         }
         if (size == sizeof(GuardWarnings) && request == kWarnings) {
@@ -317,6 +319,7 @@ void Guardian::report(const Log::Cause& cause) noexcept {
     GuardReport message;
     message.code = cause.code;
     std::string_view(cause.text).copy(message.text.data(), message.text.size() - 1);
+    std::string_view(cause.advice).copy(message.advice.data(), message.advice.size() - 1);
     ::send(channel_.get(), &message, sizeof(message), MSG_NOSIGNAL);
 }
 

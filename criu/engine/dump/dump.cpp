@@ -74,6 +74,10 @@ int dump(Run& run) {
             guardian.report(run.log.cause());
             return 1;
         } catch (const std::exception& error) {
+            // A client of the service or of swrk has no use for an option of the command line.
+            const bool isRefusal = error.code() == 0 && !error.hint().empty() && signal == 0 && !isNamed;
+            if (isRefusal && run.client.process == nullptr && !run.options.dryRun)
+                run.log.advise("The dump may have more obstacles: criu dump --dry-run lists all of them");
             run.log.failure(error);
             guardian.report(run.log.cause());
             return 1;
