@@ -45,6 +45,9 @@ int dump(Run& run) {
     requireDumpableRoot(*run.options.tree);
     if (!run.client.isOwner)
         requireClientsProcesses(run.client, runningTree(*run.options.tree));
+    if (run.options.previousImages && !run.options.trackMemory)
+        run.log.warn(
+            "--prev-images-dir without --track-mem: the dump writes all pages, also those of the parent images");
     if (run.options.noLoss)
         run.log.refuseLosses(~run.options.allowedLosses);
     const GuardedRoot root(*run.options.tree);
@@ -71,13 +74,13 @@ int dump(Run& run) {
                                          isNamed || signal == 0 ? "" : fmt::format("SIG{}: ", ::sigabbrev_np(signal)),
                                          run.options.dryRun ? "" : ", and the images are incomplete"));
             run.log.failure(told);
-            guardian.report(run.log.cause());
-            return 1;
-        } catch (const std::exception& error) {
             // A client of the service or of swrk has no use for an option of the command line.
             const bool isRefusal = error.code() == 0 && !error.hint().empty() && signal == 0 && !isNamed;
             if (isRefusal && run.client.process == nullptr && !run.options.dryRun)
                 run.log.advise("The dump may have more obstacles: criu dump --dry-run lists all of them");
+            guardian.report(run.log.cause());
+            return 1;
+        } catch (const std::exception& error) {
             run.log.failure(error);
             guardian.report(run.log.cause());
             return 1;

@@ -87,7 +87,8 @@ void requireDumpableRoot(HostPid root) {
     if (ended && stat->threads == 1)
         refuse(fmt::format("process {} ({}) has ended: it is a zombie, which its parent, {}, hasn't waited for", root,
                            stat->comm, shown(proc, stat->ppid, buffer)),
-               fmt::format("there is nothing left of it to dump; it goes when process {} ends", stat->ppid));
+               fmt::format("there is nothing left of it to dump; it goes when process {} waits for it, or ends",
+                           stat->ppid));
     requireOutsideOfTree(proc, root, buffer);
 }
 

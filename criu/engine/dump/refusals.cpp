@@ -26,16 +26,12 @@ namespace {
 using kernel::KcmpType;
 
 void refuseForeignSession(const FrozenTask& root, const model::Options& options) {
-    if (HostPid(root.stat.session) == root.pid() || options.shellJob)
+    const bool isRefusedLater = !root.session() && root.alive();  // requireSession() has another remedy
+    if (HostPid(root.stat.session) == root.pid() || options.shellJob || isRefusedLater)
         return;
     Error error(0, fmt::format("process {} ({}) doesn't lead its session: the leader is {}", root.pid(),
                                root.status.name, root.stat.session));
-    if (root.session())
-        error.addHint("start it with setsid, or dump with --shell-job");
-    else
-        error.addHint(
-            "which isn't in the pid namespace of the tree: let its first process call setsid, "
-            "e.g. unshare --pid --fork --mount-proc setsid PROGRAM");
+    error.addHint("start it with setsid, or dump with --shell-job");
     throw error;
 }
 
@@ -135,12 +131,13 @@ void refuseSharing(FrozenTree& tree, const model::Options& options, Log& log) {
 bool refuseUnsupported(FrozenTree& tree, const model::Options& options, task::LabelModule module, Log& log,
                        Refusals& refusals) {
     bool mayInject = true;
+    bool hasSessions = true;
     refusals.attempt([&] { refuseForeignSession(*tree.tasks().front(), options); });
     const std::optional<std::string> ownLabel = task::securityLabel(kernel::ProcDir().self());
     for (const auto& task : tree.tasks()) {
         if (!task->alive())
             continue;
-        refusals.attempt([&] { requireSession(*task); });
+        hasSessions = refusals.attempt([&] { requireSession(*task); }) && hasSessions;
         if (ownLabel) {
             const ErrorContext context([&] { return fmt::format("process {} ({})", task->pid(), task->status.name); });
             refusals.attempt([&] { refuseLabels(*task, *ownLabel, module); });
@@ -155,7 +152,8 @@ bool refuseUnsupported(FrozenTree& tree, const model::Options& options, task::La
             refuseEndedLeader(*task, options);
         }) && mayInject;
     }
-    refusals.attempt([&] { requireBirths(tree); });
+    if (hasSessions)  // otherwise requireBirths() reports the same obstacle
+        refusals.attempt([&] { requireBirths(tree); });
     return refusals.attempt([&] { refuseSharing(tree, options, log); }) && mayInject;
 }
 
