@@ -112,7 +112,9 @@ void findFiles(const PlannedRestore& planned, Findings& findings) {
     const auto& root = planned.options().root;
     const bool elsewhere = planned.nsContext.ownPaths && !planned.nsContext.sameFiles;
     if (elsewhere && !root) {
-        findings.remark("Its files weren't looked at: it has mounts of its own, which --root says where to find.");
+        findings.remark(
+            "Files weren't checked: the tree has its own mount namespace. Give --root DIR, as for the restore, to "
+            "check them.");
         return;
     }
     std::vector<Refusal> changed;

@@ -205,6 +205,8 @@ void PreparedRestore::makeShared() {
             return planned.files.inheritedFds().find(name);
         });
     planned.files.inheritedFds().warnOfUnknownNames(planned.content, planned.log());
+    if (planned.options().root && !nsContext.makesMounts)
+        planned.log().warn("--root has no effect: the images have no mount namespace");
     if (nsContext.usernsd != nullptr) {
         planned.images.setUsernsd(*nsContext.usernsd);
         planned.files.setUsernsd(*nsContext.usernsd);

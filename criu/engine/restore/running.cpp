@@ -154,6 +154,9 @@ int RunningRestore::awaitRoot() const {
     // Waits for criu's child. With --new-pidns, this is the namespace init, which exits when the root exits, with the
     // root's exit status.
     const pid_t root = parked_.born.processes.init().value;
+    if (planned.tree().root().state == model::TaskState::Stopped)
+        planned.log().warn("Process {} is stopped, as at the dump: kill -CONT {} resumes it",
+                           parked_.born.processes.root(), parked_.born.processes.root());
     int status = 0;
     for (;;) {
         const pid_t ended = ::waitpid(root, &status, WNOHANG | __WALL);

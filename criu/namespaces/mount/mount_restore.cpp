@@ -175,6 +175,20 @@ std::optional<std::string> canonicalRoot(const model::Options& options) {
     return name;
 }
 
+/// Throws Error unless --root is a directory. Staging would name it by the mount that it copies, not by the option.
+void requireRootDirectory(const model::Options& options) {
+    if (!options.root)
+        return;
+    struct stat status {};
+    const int code = ::stat(options.root->c_str(), &status) != 0 ? errno : S_ISDIR(status.st_mode) ? 0 : ENOTDIR;
+    if (code == 0)
+        return;
+    Error error(code, fmt::format("--root {}", *options.root));
+    if (!options.root->starts_with('/'))
+        error.addHint("a relative path begins at the work directory: --work-dir, or else the images directory");
+    throw error;
+}
+
 }  // namespace
 
 MountRestore::MountRestore(const RestoreInputs& inputs, const KindNsIds& numbers, MountHelpers helpers)
@@ -188,6 +202,8 @@ MountRestore::MountRestore(const RestoreInputs& inputs, const KindNsIds& numbers
       staging_(mounts_, inputs, helpers_) {
     requireCalls();
     requireRoom();
+    if (mounts_.main() != nullptr)
+        requireRootDirectory(inputs.options);
     first_ = numbers.own != 0 ? numbers.own : numberOf(*inputs.outside, kernel::NamespaceKind::Mount).value_or(0);
     current_ = first_;
     // The process that creates a mount namespace must return to criu's namespace afterwards. In a private user

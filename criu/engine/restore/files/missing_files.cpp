@@ -220,7 +220,8 @@ void requireFiles(const PlannedRestore& planned) {
     const bool used = std::any_of(missing.begin(), missing.end(), [](const MissingFile& file) { return file.ofDump; });
     error.addHint(used ? "images don't hold them; those called link_remap are of the dump, and the first restore takes "
                          "them away: further ones need a new dump"
-                       : "images don't hold them; put them back");
+                  : missing.size() == 1 ? "images don't hold it; put it back"
+                                        : "images don't hold them; put them back");
     throw error;
 }
 
