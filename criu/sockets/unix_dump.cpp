@@ -238,7 +238,8 @@ void UnixDump::checkOutside(const Waiting& socket, const UnixSocketInfo* peer, f
                         "absolute path, or {}",
                         shownName(*peer), given));
     else
-        error.addHint(canConnect ? "dump and restore with --ext-unix-sk, or " + given : given);
+        error.addHint(fmt::format(
+            "{}, or {}", canConnect ? "dump and restore with --ext-unix-sk" : "end the connection before", given));
     throw error;
 }
 
