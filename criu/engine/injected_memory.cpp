@@ -16,27 +16,27 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/machine.hpp"
-#include "criu/engine/dump/frozen_tree.hpp"
 #include "criu/engine/journal_reverter.hpp"
 #include "criu/kernel/mm/maps.hpp"
+#include "criu/kernel/proc/stat.hpp"
 #include "criu/kernel/proc/status.hpp"
 #include "criu/kernel/proc/tasks.hpp"
-#include "criu/pie/enter.hpp"
+#include "criu/pie/injection_record.hpp"
 
 namespace criu::engine {
 namespace {
 
-/// Memory of an injection: the interpreter, and the data after it.
+/// Memory of an injection: the blob, and the data after it.
 struct InjectedRange {
     compel::RemoteAddress start;
     std::uint64_t codeSize;
     std::uint64_t dataSize;
 };
 
-/// Returns true if the memory at `start` contains the interpreter, or zeros. It contains zeros if criu was killed
-/// between the system call and the copy of the code.
-bool holdsInterpreter(const compel::RemoteMemory& memory, compel::RemoteAddress start) {
-    const auto wanted = pie::interpreterBlob().bytes;
+/// Returns true if the memory at `start` contains the blob, or zeros. It contains zeros if criu was killed between the
+/// system call and the copy of the code.
+bool holds(const compel::Blob& blob, const compel::RemoteMemory& memory, compel::RemoteAddress start) {
+    const auto wanted = blob.bytes;
     std::vector<std::byte> found(wanted.size());
     if (memory.readSome(start, found) < found.size())
         return false;
@@ -44,10 +44,12 @@ bool holdsInterpreter(const compel::RemoteMemory& memory, compel::RemoteAddress 
            std::all_of(found.begin(), found.end(), [](std::byte each) { return each == std::byte{0}; });
 }
 
-/// Searches for the interpreter. The mapping of code has exactly the interpreter's size, with a writable one after it.
-/// If criu was killed before it mapped the data, one mapping has the size of both.
-std::optional<InjectedRange> findInjection(const kernel::ProcPid& process, pid_t pid, std::uint64_t dataSize) {
-    const std::uint64_t codeSize = pageAlignUp(pie::interpreterBlob().bytes.size());
+/// Searches for the blob. The mapping of code has exactly the blob's size, with a writable one after it. If criu was
+/// killed before it mapped the data, one mapping has the size of both.
+std::optional<InjectedRange> findInjection(const kernel::ProcPid& process, pid_t pid,
+                                           const pie::InjectionRecord& record) {
+    const std::uint64_t codeSize = pageAlignUp(record.blob->bytes.size());
+    const std::uint64_t dataSize = record.dataSize;
     const std::vector<kernel::Vma> all = kernel::readMaps(process);
     for (std::size_t i = 0; i < all.size(); ++i) {
         const kernel::Vma& vma = all[i];
@@ -56,7 +58,7 @@ std::optional<InjectedRange> findInjection(const kernel::ProcPid& process, pid_t
         const bool isBoth = vma.size() == codeSize + dataSize;
         const bool isCode = vma.size() == codeSize && i + 1 < all.size() && all[i + 1].start == vma.end &&
                             all[i + 1].size() >= dataSize && all[i + 1].prot == (PROT_READ | PROT_WRITE);
-        if ((isBoth || isCode) && holdsInterpreter(compel::RemoteMemory(pid), vma.start))
+        if ((isBoth || isCode) && holds(*record.blob, compel::RemoteMemory(pid), vma.start))
             return InjectedRange{vma.start, codeSize, dataSize};
     }
     return std::nullopt;
@@ -70,11 +72,14 @@ bool blocksAll(compel::SignalMask mask) noexcept {
 
 /// Returns true if a thread makes a system call of criu, by /proc. Such a call may still map memory.
 bool makesCall(const kernel::ProcPid& process) {
+    // Flags of kernel worker threads, which block all signals: PF_IO_WORKER, and PF_USER_WORKER since Linux 6.4.
+    constexpr std::uint32_t kWorker = 0x10 | 0x4000;
     kernel::ProcBuffer buffer;
     try {
         const std::vector<pid_t> threads = kernel::readThreads(process);
         return std::any_of(threads.begin(), threads.end(), [&](pid_t tid) {
-            return blocksAll(kernel::readThreadStatus(process, tid, buffer).blocked);
+            return blocksAll(kernel::readThreadStatus(process, tid, buffer).blocked) &&
+                   (kernel::readStat(process.thread(tid), buffer).flags & kWorker) == 0;
         });
     } catch (const Error& error) {
         if (error.code() != ENOENT && error.code() != ESRCH)
@@ -83,7 +88,7 @@ bool makesCall(const kernel::ProcPid& process) {
     }
 }
 
-/// Returns true if a thread makes a system call of criu, or executes code of the interpreter. `inTime`: false if the
+/// Returns true if a thread makes a system call of criu, or executes code of the blob. `inTime`: false if the
 /// process has run so long that only a stopped thread can still make such a call.
 bool isBusy(const compel::FrozenProcess& process, const InjectedRange& range, bool inTime) {
     return std::any_of(process.threads().begin(), process.threads().end(), [&](const compel::FrozenThread& thread) {
@@ -105,20 +110,9 @@ compel::FreezeOptions freezeOptions(const kernel::ProcPid& process) {
 
 }  // namespace
 
-void recordInjection(const FrozenTask& task, std::uint64_t dataSize, Journal& journal) noexcept {
-    if (!journal.isOpen())
-        return;
-    try {
-        journal.record(JournalLine{"injects", fmt::format("{}", task.pid()), fmt::format("{}", task.stat.startTime),
-                                   fmt::format("{}", pageAlignUp(dataSize))});
-    } catch (const std::exception&) {
-        return;  // the journal is for killed dumps only
-    }
-}
-
 bool unmapInjection(const JournalLine& line) {
-    const JournalProcess process = JournalProcess::of(line.at(1), line.at(2));
-    const std::uint64_t dataSize = numberOf(line.at(3));
+    const auto record = pie::InjectionRecord::of(line);
+    const JournalProcess process = JournalProcess::of(record.process, record.startTime);
     constexpr std::chrono::seconds kPatience{2};
     constexpr std::chrono::milliseconds kPause{5};
     const auto end = std::chrono::steady_clock::now() + kPatience;
@@ -130,12 +124,12 @@ bool unmapInjection(const JournalLine& line) {
             std::this_thread::sleep_for(kPause);
             continue;
         }
-        if (!findInjection(*directory, process.pid, dataSize))
+        if (!findInjection(*directory, process.pid, record))
             return any;
         auto frozen = compel::FrozenProcess::freeze(process.pid, freezeOptions(*directory));
         // Searches again, because the process has run since the first search, and its pid may be another's now.
         const auto found =
-            process.openRunning() ? findInjection(*directory, process.pid, dataSize) : std::optional<InjectedRange>();
+            process.openRunning() ? findInjection(*directory, process.pid, record) : std::optional<InjectedRange>();
         const bool isFree = found && !isBusy(frozen, *found, inTime);
         if (isFree) {
             compel::RemoteSyscalls calls(frozen.leader(), frozen.syscallInstruction());

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <set>
 #include <string_view>
 #include <vector>
 
@@ -224,11 +223,7 @@ void JournalReverter::unmapMemory(const JournalLine& line) const {
 void JournalReverter::endRepairs(const std::vector<JournalLine>& lines) const {
     if (!running_)
         return;
-    std::set<std::uint64_t> reusing;
-    for (const JournalLine& line : lines)
-        if (line.front() == "reuse")
-            for (std::size_t at = 1; at < line.size(); ++at)
-                reusing.insert(numberOf(line[at]));
+    const kernel::ChangedOptions options = kernel::recordedOptions(lines);
     std::vector<pid_t> tree;
     const kernel::ProcDir proc;
     addTree(proc, root_, tree);
@@ -236,7 +231,7 @@ void JournalReverter::endRepairs(const std::vector<JournalLine>& lines) const {
     for (const pid_t pid : tree) {
         try {
             const kernel::PidFd process(pid);
-            ended += sockets::endRepairs(process, proc.open(pid), reusing);
+            ended += sockets::endRepairs(process, proc.open(pid), options);
         } catch (const Error& error) {
             log_.debug("TCP sockets of process {}: {}", pid, error.what());
         }

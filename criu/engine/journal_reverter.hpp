@@ -67,8 +67,8 @@ public:
     void removeSegment(const JournalLine& line, std::uint64_t begin) const;
     /// Unmaps memory in the process of a line "injects" (unmapInjection()).
     void unmapMemory(const JournalLine& line) const;
-    /// Ends repair mode of all TCP sockets of the tree. `lines`: journal; sockets of its lines "reuse" get
-    /// SO_REUSEADDR.
+    /// Ends repair mode of all TCP sockets of the tree. `lines`: journal; sockets in its lines "options" get their
+    /// options again.
     void endRepairs(const std::vector<JournalLine>& lines) const;
     /// Kills the processes of a line "resuming" if some of them have ended. Returns false if all of them run.
     bool endHalfTree(const JournalLine& line);

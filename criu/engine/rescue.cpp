@@ -105,7 +105,7 @@ void revertLine(const JournalReverter& reverter, const JournalLine& line, bool s
         reverter.thaw(line);
     else if (has("table", 3))
         reverter.removeTable(line);
-    else if (has("injects", 4))
+    else if (has("injects", 5))
         reverter.unmapMemory(line);
 }
 

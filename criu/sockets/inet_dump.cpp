@@ -14,11 +14,11 @@
 #include <thread>
 
 #include "criu/base/error.hpp"
-#include "criu/base/journal.hpp"
 #include "criu/base/loss.hpp"
 #include "criu/base/thread_pool.hpp"
 #include "criu/files/fown.hpp"
 #include "criu/files/open_fd.hpp"
+#include "criu/kernel/net/changed_options.hpp"
 #include "criu/kernel/proc/limits.hpp"
 #include "criu/sockets/socket_options.hpp"
 #include "criu/sockets/tcp_stream.hpp"
@@ -371,20 +371,23 @@ void InetDump::finish(files::FileDump& dump) {
         if (connection.alive && lock_.isOf(connection.entry->ns_id))
             alive.push_back(connection.ends);
     lock_.lock(std::move(alive));
-    recordReuse(dump.log().journal());
+    recordOptions(dump.log().journal());
     dumpConnections(dump.images());
     connections_.clear();
 }
 
-/// Adds a line to the journal with the connections that have SO_REUSEADDR, because the kernel resets this option in
-/// repair mode.
-void InetDump::recordReuse(Journal& journal) const {
-    JournalLine line{"reuse"};
-    for (const Connection& connection : connections_)
-        if (const InetSkEntry& entry = *connection.entry; entry.opts->has_reuseaddr != 0 && entry.opts->reuseaddr != 0)
-            line.push_back(fmt::format("{}", entry.ino));
-    if (line.size() > 1)
-        journal.record(line);
+/// Records options that dumpConnection() changes: the kernel resets SO_REUSEADDR in repair mode, and PeekFromStart
+/// switches SO_PEEK_OFF off.
+void InetDump::recordOptions(Journal& journal) const {
+    kernel::ChangedOptions changed;
+    for (const Connection& connection : connections_) {
+        const InetSkEntry& entry = *connection.entry;
+        if (entry.opts->has_reuseaddr != 0 && entry.opts->reuseaddr != 0)
+            changed[entry.ino].push_back({SO_REUSEADDR, 1});
+        if (const auto offset = peekOffset(*entry.opts))
+            changed[entry.ino].push_back({SO_PEEK_OFF, *offset});
+    }
+    kernel::recordOptions(changed, journal);
 }
 
 void InetDump::dumpConnections(const ImageDir& images) {

@@ -60,7 +60,7 @@ private:
     void addTcp(const files::OpenFd& file, InetSkEntry& out, const InetConnection& ends, files::FileDump& dump);
     void addPackets(const files::OpenFd& file, const InetType& type, InetSkEntry& out, files::FileDump& dump);
     void addQueue(const files::OpenFd& file, InetSkEntry& out, std::size_t room);
-    void recordReuse(Journal& journal) const;
+    void recordOptions(Journal& journal) const;
     void dumpConnections(const ImageDir& images);
     void dumpConnection(Connection& connection, std::optional<TcpRepair>& repair, const ImageDir& images) const;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <poll.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -7,11 +8,13 @@
 #include <cstring>
 
 #include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
 #include "criu/base/machine.hpp"
 #include "criu/base/mapping.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/files/file_dump.hpp"
 #include "criu/image/arena.hpp"
+#include "criu/kernel/net/changed_options.hpp"
 #include "criu/model/id_map.hpp"
 #include "criu/model/tree_pids.hpp"
 #include "criu/sockets/socket_queue.hpp"
@@ -38,12 +41,16 @@ struct Peeked {
     std::string address;
 };
 
-/// Scope that changes an option of the dumped socket. The destructor restores the old value.
+/// Scope that changes an option of the dumped socket. The destructor restores the old value. `journal`: gets the old
+/// value before the change.
 class TemporaryOption {
 public:
-    TemporaryOption(int fd, int option, int value, const char* name) : fd_(fd), option_(option) {
+    TemporaryOption(int fd, int option, int value, const char* name, Journal& journal) : fd_(fd), option_(option) {
         socklen_t size = sizeof(before_);
         sys(::getsockopt(fd, SOL_SOCKET, option, &before_, &size), "read socket option {}", name);
+        struct stat status {};
+        if (journal.isOpen() && ::fstat(fd, &status) == 0)
+            kernel::recordOptions({{status.st_ino, {{option, before_}}}}, journal);
         sys(::setsockopt(fd, SOL_SOCKET, option, &value, sizeof(value)), "set socket option {}", name);
     }
     ~TemporaryOption() { ::setsockopt(fd_, SOL_SOCKET, option_, &before_, sizeof(before_)); }
@@ -83,10 +90,10 @@ void takeControl(msghdr& message, Peeked& out) {
 /// the returned data. Without SO_PEEK_OFF, each call would return the first message.
 class Peeker {
 public:
-    explicit Peeker(int fd)
+    Peeker(int fd, Journal& journal)
         : fd_(fd),
-          offset_(fd, SO_PEEK_OFF, 0, "SO_PEEK_OFF"),
-          credentials_(fd, SO_PASSCRED, 1, "SO_PASSCRED"),
+          offset_(fd, SO_PEEK_OFF, 0, "SO_PEEK_OFF", journal),
+          credentials_(fd, SO_PASSCRED, 1, "SO_PASSCRED", journal),
           buffer_(kFirstBuffer),
           wall_(Mapping::anonymous(machinePageSize())) {
         sys(::mprotect(wall_.data(), wall_.size(), PROT_NONE), "protect a page");
@@ -209,7 +216,7 @@ void SocketQueueDump::add(int fd, int type, std::size_t waiting, FileId socket, 
         return;
     if (stream)
         refuseOutOfBand(fd);
-    Peeker peeker(fd);
+    Peeker peeker(fd, dump.log().journal());
     // Never peeks into an empty stream: recvmsg(2) would return and clear a pending connection error (SO_ERROR). The
     // program must get this error itself.
     while (!stream || peeker.position() < waiting) {

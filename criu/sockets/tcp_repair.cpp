@@ -3,7 +3,6 @@
 
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/proc/pidfd.hpp"
@@ -57,9 +56,7 @@ void leaveRepair(int socket) {
     setRepair(socket, TCP_REPAIR_OFF, "end the repair mode of a TCP socket");
 }
 
-unsigned endRepairs(const kernel::PidFd& process, const kernel::ProcPid& files,
-                    const std::set<std::uint64_t>& reusing) {
-    constexpr int kReuse = 1;
+unsigned endRepairs(const kernel::PidFd& process, const kernel::ProcPid& files, const kernel::ChangedOptions& options) {
     unsigned ended = 0;
     for (const int fd : kernel::readDescriptors(files)) {
         try {
@@ -68,16 +65,12 @@ unsigned endRepairs(const kernel::PidFd& process, const kernel::ProcPid& files,
             const UniqueFd socket = process.getFd(fd);
             int mode = 0;
             socklen_t size = sizeof(mode);
-            if (::getsockopt(socket.get(), IPPROTO_TCP, TCP_REPAIR, &mode, &size) != 0)
-                continue;
-            if (mode == TCP_REPAIR_ON) {
+            if (::getsockopt(socket.get(), IPPROTO_TCP, TCP_REPAIR, &mode, &size) == 0 && mode == TCP_REPAIR_ON) {
                 leaveRepair(socket.get());
                 ++ended;
             }
-            // A socket outside of repair mode may lack the option, too: criu was killed before it set the option again.
-            struct stat status {};
-            if (::fstat(socket.get(), &status) == 0 && reusing.contains(status.st_ino))
-                ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &kReuse, sizeof(kReuse));
+            // Comes after repair mode, whose end changes SO_REUSEADDR.
+            kernel::setRecordedOptions(socket.get(), options);
         } catch (const Error& error) {
             if (error.code() != ENOENT && error.code() != EBADF)
                 throw;

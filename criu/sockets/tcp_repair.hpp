@@ -5,9 +5,9 @@
 #include <sys/socket.h>
 
 #include <cstdint>
-#include <set>
 
 #include "criu/base/unique_fd.hpp"
+#include "criu/kernel/net/changed_options.hpp"
 
 namespace criu::kernel {
 class PidFd;
@@ -71,9 +71,9 @@ private:
 };
 
 /// Ends repair mode of the TCP sockets of a process after criu was killed. Returns the number of sockets that were in
-/// repair mode. `files`: open directory of the process in /proc. `reusing`: inode numbers of the sockets that had
-/// SO_REUSEADDR; these get it again. Throws Error if the process has ended.
-unsigned endRepairs(const kernel::PidFd& process, const kernel::ProcPid& files, const std::set<std::uint64_t>& reusing);
+/// repair mode. `files`: open directory of the process in /proc. `options`: values that sockets of any kind get
+/// again. Throws Error if the process has ended.
+unsigned endRepairs(const kernel::PidFd& process, const kernel::ProcPid& files, const kernel::ChangedOptions& options);
 
 enum class RepairQueue : int { None = TCP_NO_QUEUE, Receive = TCP_RECV_QUEUE, Send = TCP_SEND_QUEUE };
 /// Selects a queue (TCP_REPAIR_QUEUE). Later recv(2), send(2) and sequence number calls on the socket access this

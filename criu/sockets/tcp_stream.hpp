@@ -13,6 +13,9 @@
 /// queues; a FIN counts as one byte there. In the lengths of the queues, a FIN doesn't count.
 namespace criu::sockets {
 
+/// Returns the dumped value of SO_PEEK_OFF; nothing if the option is off.
+[[nodiscard]] std::optional<int> peekOffset(const SkOptsEntry& options);
+
 /// Dumps a connection in repair mode, and returns its TCP state. Throws Error if a queue contains out-of-band data, or
 /// if a queue still changes. `entry`: image entry of the socket, with its options.
 TcpState dumpTcpStream(const TcpRepair& socket, const InetSkEntry& entry, const ImageDir& images);

@@ -138,16 +138,13 @@ private:
 /// Linux 6.9).
 class PeekFromStart {
 public:
-    PeekFromStart(int socket, const SkOptsEntry& options) : socket_(socket) {
-        for (const SkMoreOpt* const more : list(options.more, options.n_more))
-            if (more->level == SOL_SOCKET && more->name == SO_PEEK_OFF && more->value.len == sizeof(before_))
-                std::memcpy(&before_, more->value.data, sizeof(before_));
-        if (before_ != kOff)
+    PeekFromStart(int socket, const SkOptsEntry& options) : socket_(socket), before_(peekOffset(options)) {
+        if (before_)
             sys(::setsockopt(socket, SOL_SOCKET, SO_PEEK_OFF, &kOff, sizeof(kOff)), "set socket option SO_PEEK_OFF");
     }
     ~PeekFromStart() {
-        if (before_ != kOff)
-            ::setsockopt(socket_, SOL_SOCKET, SO_PEEK_OFF, &before_, sizeof(before_));
+        if (before_)
+            ::setsockopt(socket_, SOL_SOCKET, SO_PEEK_OFF, &*before_, sizeof(*before_));
     }
     PeekFromStart(const PeekFromStart&) = delete;
     PeekFromStart& operator=(const PeekFromStart&) = delete;
@@ -155,7 +152,7 @@ public:
 private:
     static constexpr int kOff = -1;
     int socket_;
-    int before_ = kOff;
+    std::optional<int> before_;
 };
 
 void setWindow(const tcp_repair_window& window, TcpStreamEntry& out) {
@@ -175,6 +172,14 @@ std::uint32_t readNumber(int socket, int option, const char* what) {
 }
 
 }  // namespace
+
+std::optional<int> peekOffset(const SkOptsEntry& options) {
+    int offset = -1;
+    for (const SkMoreOpt* const more : list(options.more, options.n_more))
+        if (more->level == SOL_SOCKET && more->name == SO_PEEK_OFF && more->value.len == sizeof(offset))
+            std::memcpy(&offset, more->value.data, sizeof(offset));
+    return offset < 0 ? std::nullopt : std::optional<int>(offset);
+}
 
 TcpState dumpTcpStream(const TcpRepair& socket, const InetSkEntry& entry, const ImageDir& images) {
     const int fd = socket.fd();

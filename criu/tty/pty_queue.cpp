@@ -165,13 +165,15 @@ std::size_t putQueues(int master, int slave, const Queued& output, const Queued&
     return own.job.lost;
 }
 
-std::optional<Exchanged> exchangeInside(compel::FrozenProcess& process, int master) {
+std::optional<Exchanged> exchangeInside(compel::FrozenProcess& process, int master,
+                                        const std::function<void(std::size_t)>& record) {
     constexpr std::size_t kStack = 8192;
     const std::size_t first = (sizeof(pie::PtyJob) + 15) / 16 * 16;
     const std::size_t room = pageAlignUp(first + pie::ptyBufferSize(kLimitInside) + kStack + compel::signalFrameRoom());
     const auto instruction = process.syscallInstruction();
     if (!instruction || instruction->restorer == 0)
         return std::nullopt;
+    record(room);
     Exchanged all;
     pie::PtyJob job;
     bool begun = false;

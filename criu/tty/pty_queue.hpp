@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -42,7 +43,9 @@ struct Exchanged {
 /// terminal, and the terminal must have no locked settings. `master`: descriptor of the process, for reading and
 /// writing. Returns nothing if the process can't do this; the bytes then wait as before. Throws Error, also if bytes
 /// may be lost.
-[[nodiscard]] std::optional<Exchanged> exchangeInside(compel::FrozenProcess& process, int master);
+/// `record`: function that gets the number of bytes for data before criu maps memory in the process.
+[[nodiscard]] std::optional<Exchanged> exchangeInside(compel::FrozenProcess& process, int master,
+                                                      const std::function<void(std::size_t)>& record);
 
 /// Reads all input of the slave, including an incomplete line. `slave`: result of openPrivateSlave(). If it throws
 /// Error, `into` contains the bytes read so far, and the line settings may have changed.

@@ -22,6 +22,7 @@
 #include "criu/model/id_map.hpp"
 #include "criu/model/options.hpp"
 #include "criu/model/tree_pids.hpp"
+#include "criu/pie/injection_record.hpp"
 #include "images/fdinfo.hpp"
 
 namespace criu::tty {
@@ -336,7 +337,10 @@ bool TtyDump::takeInside(const Terminal& master, files::FileDump& dump, Taken& t
                                            [&](const files::SeenFd& each) { return each.id == FileId(file->id); });
             if (seen == all.end())
                 continue;
-            if (auto found = exchangeInside(*process, seen->fd)) {
+            const auto record = [&](std::size_t room) {
+                pie::recordInjection(pie::InjectedBlob::PtyExchange, pid, stat.startTime, room, dump.log().journal());
+            };
+            if (auto found = exchangeInside(*process, seen->fd, record)) {
                 taken.isBack = true;
                 taken.output = std::move(found->output);
                 taken.input = std::move(found->input);

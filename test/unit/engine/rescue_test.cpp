@@ -30,17 +30,17 @@
 #include "criu/base/error.hpp"
 #include "criu/base/journal.hpp"
 #include "criu/base/log.hpp"
-#include "criu/engine/dump/frozen_tree.hpp"
-#include "criu/engine/injected_memory.hpp"
 #include "criu/kernel/names/created_name.hpp"
 #include "criu/kernel/names/folder_record.hpp"
 #include "criu/kernel/namespace_visit.hpp"
+#include "criu/kernel/net/changed_options.hpp"
 #include "criu/kernel/net/iptables.hpp"
 #include "criu/kernel/net/nftables.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/kernel/proc/stat.hpp"
 #include "criu/model/options.hpp"
 #include "criu/pie/enter.hpp"
+#include "criu/pie/injection_record.hpp"
 #include "criu/sockets/iptables_rule.hpp"
 #include "criu/sockets/network_lock.hpp"
 #include "criu/sockets/tcp_repair.hpp"
@@ -549,7 +549,7 @@ TEST_CASE("rescue removes System V shared memory that a killed restore has creat
     ::shmctl(id, IPC_RMID, nullptr);
 }
 
-TEST_CASE("rescue gives SO_REUSEADDR back to connections of a killed dump", "[rescue]") {
+TEST_CASE("rescue restores options of sockets that a killed dump has changed", "[rescue]") {
     kernel::runInThread([] {
         if (::unshare(CLONE_NEWNET) != 0) {
             WARN("skipped: this user can't create network namespaces");
@@ -576,13 +576,18 @@ TEST_CASE("rescue gives SO_REUSEADDR back to connections of a killed dump", "[re
         const auto inode = [](const UniqueFd& socket) {
             struct stat status {};
             REQUIRE(::fstat(socket.get(), &status) == 0);
-            return std::to_string(status.st_ino);
+            return status.st_ino;
         };
-        folder.lines().record({"reuse", inode(in), inode(out)});
+        kernel::recordOptions({{inode(in), {{SO_REUSEADDR, 1}}}, {inode(out), {{SO_REUSEADDR, 1}, {SO_PEEK_OFF, 5}}}},
+                              folder.lines());
         CHECK_THAT(folder.rescue(), Catch::Contains("ended the repair mode of 2 TCP sockets"));
         CHECK(reuses(in));
         CHECK(reuses(out));
         CHECK_FALSE(reuses(other));
+        int offset = 0;
+        socklen_t size = sizeof(offset);
+        if (::getsockopt(out.get(), SOL_SOCKET, SO_PEEK_OFF, &offset, &size) == 0)  // Linux 6.9
+            CHECK(offset == 5);
     });
 }
 
@@ -601,15 +606,14 @@ TEST_CASE("rescue unmaps memory of a killed dump in a process", "[rescue]") {
         return std::string(std::istreambuf_iterator<char>(file), {});
     };
     const std::string before = maps();
-    engine::FrozenTask task(kernel::ProcDir().open(child));
     kernel::ProcBuffer buffer;
-    task.stat = kernel::readStat(task.dir, buffer);
+    const std::uint64_t startTime = kernel::readStat(kernel::ProcDir().open(child), buffer).startTime;
     JournalFolder folder;
-    folder.begin(ownPidNamespace(), child, task.stat.startTime);
+    folder.begin(ownPidNamespace(), child, startTime);
     const auto inject = [&] {
         auto process = compel::FrozenProcess::freeze(child);
         constexpr std::uint64_t kData = 10000;
-        engine::recordInjection(task, kData, folder.lines());
+        pie::recordInjection(pie::InjectedBlob::Interpreter, HostPid(child), startTime, kData, folder.lines());
         compel::Injection injection(process.leader(), pie::interpreterBlob(), kData, process.syscallInstruction());
         const auto code = injection.code();
         injection.leave();

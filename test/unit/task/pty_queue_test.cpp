@@ -105,7 +105,7 @@ TEST_CASE("a process keeps the bytes that wait in its terminal when criu is kill
     kernel::setPacketMode(pty.master.get(), true);
     const auto exchange = [&] {
         auto process = compel::FrozenProcess::freeze(child.pid());
-        const auto found = exchangeInside(process, pty.master.get());
+        const auto found = exchangeInside(process, pty.master.get(), [](std::size_t) {});
         process.detach();
         if (!found || found->lost != 0 || textOf(found->input) != "one\n\x03two\nendrest" ||
             found->input.endsOfFile.size() != 1)
@@ -153,7 +153,7 @@ TEST_CASE("bytes aren't lost without a word when a process can read them but not
     pty.type("one\n");
     REQUIRE(compel::test::eventually([&] { return kernel::waitingBytes(pty.slave.get()) == 4; }));
     auto process = compel::FrozenProcess::freeze(child.pid());
-    CHECK_THROWS_AS((void)exchangeInside(process, pty.master.get()), compel::Error);
+    CHECK_THROWS_AS((void)exchangeInside(process, pty.master.get(), [](std::size_t) {}), compel::Error);
 }
 
 TEST_CASE("a terminal whose images have no speed gets one", "[tty]") {

@@ -6,8 +6,8 @@
 #include "criu/base/error.hpp"
 #include "criu/base/machine.hpp"
 #include "criu/engine/dump/frozen_tree.hpp"
-#include "criu/engine/injected_memory.hpp"
 #include "criu/pie/enter.hpp"
+#include "criu/pie/injection_record.hpp"
 #include "criu/pie/program_builder.hpp"
 #include "criu/pie/step_results.hpp"
 
@@ -23,7 +23,7 @@ sockets::OwnerProgram makeOwnerProgram(FrozenTree& tree, bool mayInject, Journal
         const ErrorContext context([&] { return task->describe(); });
         compel::FrozenProcess& process = *task->process;
         const std::size_t size = pageAlignUp(room + pie::kStackSize + compel::signalFrameRoom());
-        recordInjection(*task, size, journal);
+        pie::recordInjection(pie::InjectedBlob::Interpreter, pid, task->stat.startTime, size, journal);
         compel::Injection injection(process.leader(), pie::interpreterBlob(), size, process.syscallInstruction());
         pie::RemoteData data(injection.data());
         pie::StepList steps;

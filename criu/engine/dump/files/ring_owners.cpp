@@ -17,10 +17,10 @@
 #include "criu/base/machine.hpp"
 #include "criu/engine/dump/files/ring_requests.hpp"
 #include "criu/engine/dump/frozen_tree.hpp"
-#include "criu/engine/injected_memory.hpp"
 #include "criu/files/io_uring_probe.hpp"
 #include "criu/kernel/proc/pidfd.hpp"
 #include "criu/pie/enter.hpp"
+#include "criu/pie/injection_record.hpp"
 #include "criu/pie/program_builder.hpp"
 #include "criu/pie/step_results.hpp"
 
@@ -37,7 +37,7 @@ std::optional<std::uint32_t> findBufferGroup(FrozenTask& task, compel::Tracee& o
                                              Journal& journal) {
     compel::FrozenProcess& process = *task.process;
     const std::size_t room = kGroupsAtOnce * kPerGroup + pie::kStackSize + compel::signalFrameRoom() + 4096;
-    recordInjection(task, room, journal);
+    pie::recordInjection(pie::InjectedBlob::Interpreter, task.pid(), task.stat.startTime, room, journal);
     compel::Injection injection(process.leader(), pie::interpreterBlob(), pageAlignUp(room),
                                 process.syscallInstruction());
     std::optional<std::uint32_t> found;

@@ -20,11 +20,11 @@
 #include "criu/engine/dump/tasks/landlock_check.hpp"
 #include "criu/engine/dump/tasks/sem_undo_queries.hpp"
 #include "criu/engine/dump/tasks/thread_queries.hpp"
-#include "criu/engine/injected_memory.hpp"
 #include "criu/engine/mapping_room.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/memory/mappings/mapping_policies.hpp"
 #include "criu/pie/enter.hpp"
+#include "criu/pie/injection_record.hpp"
 #include "criu/pie/program_builder.hpp"
 #include "criu/pie/step_results.hpp"
 #include "images/core.hpp"
@@ -48,7 +48,8 @@ public:
 
     /// Returns the request for the interpreter, and records it in the journal.
     [[nodiscard]] compel::InjectionRequest request() const {
-        recordInjection(task_, room_, context_.log.journal());
+        pie::recordInjection(pie::InjectedBlob::Interpreter, task_.pid(), task_.stat.startTime, room_,
+                             context_.log.journal());
         return {&task_.process->leader(), room_, task_.process->syscallInstruction()};
     }
 
