@@ -118,9 +118,11 @@ public:
           root_(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root directory")),
           current_(sys(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the current directory")) {
         const UniqueFd inside = directory_.createDirectory();
+        const std::string path = kernel::ProcDir().self().readLink(fmt::format("fd/{}", inside.get()));
         sys(::fchdir(inside.get()), "enter a directory beside {}", place.name());
         away_ = true;
         sys(::chroot("."), "make a directory beside {} the root", place.name());
+        recordedRoot_.emplace(path);
     }
     ~RootDirectoryScope() { goBack(); }
     RootDirectoryScope(const RootDirectoryScope&) = delete;
@@ -129,6 +131,7 @@ public:
     void goBack() noexcept {
         if (!std::exchange(away_, false))
             return;
+        recordedRoot_.reset();
         if (::fchdir(root_.get()) != 0 || ::chroot(".") != 0 || ::fchdir(current_.get()) != 0)
             ::abort();  // later operations would use the wrong directory
     }
@@ -137,6 +140,7 @@ private:
     kernel::CreatedName directory_;
     UniqueFd root_;
     UniqueFd current_;
+    std::optional<kernel::RecordedRoot> recordedRoot_;
     bool away_ = false;
 };
 

@@ -19,16 +19,21 @@ namespace {
 
 /// Journal of this process' new names; null if criu doesn't record them.
 Journal* recorder = nullptr;
+/// Argument of the RecordedRoot; empty without one.
+std::string recordedRoot;
 
 std::string lastComponent(const std::string& path) {
     return path.substr(path.rfind('/') + 1);  // rfind() returns npos if there is no slash, and npos + 1 is 0
 }
 
 /// Describes a directory for the journal. Returns nothing if that fails, because the work of criu needs no journal.
-std::optional<FolderRecord> describe(int directory) {
+/// `path`: absolute path of the directory; used only if the process has another root directory.
+std::optional<FolderRecord> describe(int directory, const std::string& path) {
     if (recorder == nullptr || !recorder->isOpen())
         return std::nullopt;
     try {
+        if (!recordedRoot.empty())
+            return FolderRecord::of(directory, path == "/" ? recordedRoot : recordedRoot + path);
         return FolderRecord::of(directory);
     } catch (const Error&) {
         return std::nullopt;
@@ -41,11 +46,19 @@ void recordCreatedNames(Journal* journal) noexcept {
     recorder = journal;
 }
 
+RecordedRoot::RecordedRoot(const std::string& root) {
+    recordedRoot = root;
+}
+
+RecordedRoot::~RecordedRoot() {
+    recordedRoot.clear();
+}
+
 CreatedName::CreatedName(const std::string& path, int base) : name_(lastComponent(path)) {
     static_assert(kCurrentDirectory == AT_FDCWD);
     const std::string parent = parentDirectory(path);
     directory_ = openDirectory(parent.empty() ? "." : parent, base);
-    folder_ = describe(directory());
+    folder_ = describe(directory(), parent);
 }
 
 CreatedName CreatedName::below(int directory, const std::string& path) {

@@ -21,6 +21,17 @@ namespace criu::kernel {
 /// later CreatedName(path) objects of this process and of its later children. `journal`: null ends the recording.
 void recordCreatedNames(Journal* journal) noexcept;
 
+/// Scope in which the root directory of the process is another one (chroot(2)). Names in the journal then have paths of
+/// the root directory before, because `criu rescue` has that one. At most one scope exists.
+class RecordedRoot {
+public:
+    /// `root`: path of the new root directory in the root directory before.
+    explicit RecordedRoot(const std::string& root);
+    ~RecordedRoot();
+    RecordedRoot(const RecordedRoot&) = delete;
+    RecordedRoot& operator=(const RecordedRoot&) = delete;
+};
+
 /// Name of a new file: an open directory and the last component of a path. The creating functions throw Error if the
 /// name exists. The destructor removes the created file.
 class CreatedName {

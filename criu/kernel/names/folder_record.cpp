@@ -48,11 +48,15 @@ bool leadsTo(const UniqueFd& directory, const Inode& inode) {
 }  // namespace
 
 FolderRecord FolderRecord::of(int directory) {
+    return of(directory, ProcDir().self().readLink(fmt::format("fd/{}", directory)));
+}
+
+FolderRecord FolderRecord::of(int directory, std::string path) {
     FolderRecord record;
     struct stat status {};
     sys(::fstat(directory, &status), "stat a directory");
     record.inode_ = Inode::of(status);
-    record.path_ = ProcDir().self().readLink(fmt::format("fd/{}", directory));
+    record.path_ = std::move(path);
     Handle handle;
     int mount = 0;
     if (::name_to_handle_at(directory, "", &handle.head(), &mount, AT_EMPTY_PATH) == 0) {

@@ -12,8 +12,10 @@ namespace criu::kernel {
 /// path in the mount namespace of this process.
 class FolderRecord {
 public:
-    /// Describes an open directory. Throws Error.
+    /// Describes an open directory by its path in /proc. Throws Error.
     static FolderRecord of(int directory);
+    /// Does the same with a path that the caller knows, for a process that can't open /proc. Throws Error.
+    static FolderRecord of(int directory, std::string path);
     /// Reads the two fields of a journal. Throws Error if `identity` isn't one of identity().
     FolderRecord(const std::string& identity, std::string path);
 

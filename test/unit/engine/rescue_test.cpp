@@ -447,6 +447,29 @@ TEST_CASE("rescue ends the rest of a tree that was half restored", "[rescue]") {
     }
 }
 
+TEST_CASE("rescue removes names that a killed restore has created in another root directory", "[rescue]") {
+    if (::geteuid() != 0) {
+        WARN("skipped: chroot(2) needs root");
+        return;
+    }
+    RestoreFolder folder;
+    const std::string root = folder.path() + "/root";
+    RestoreFolder::killed([&] {
+        auto* const made = new kernel::CreatedName(root);
+        (void)made->createDirectory();
+        if (::chroot(root.c_str()) != 0 || ::chdir("/") != 0)
+            ::_exit(1);
+        new kernel::RecordedRoot(root);
+        auto* const below = new kernel::CreatedName("/below");
+        (void)below->createDirectory();
+        auto* const file = new kernel::CreatedName("/below/file");
+        (void)file->createFile(O_RDWR);
+    });
+    CHECK(folder.has("/root/below/file"));
+    CHECK_THAT(folder.rescue(), Catch::Contains("removed " + root + "/below/file"));
+    CHECK_FALSE(folder.has("/root"));
+}
+
 TEST_CASE("rescue freezes the cgroup that a killed restore has thawed or was about to freeze", "[rescue]") {
     const std::string hierarchy = freezerHierarchy();
     const std::string group = hierarchy + "/criu-rescue-thawed-" + std::to_string(::getpid());
