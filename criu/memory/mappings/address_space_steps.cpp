@@ -15,14 +15,34 @@
 namespace criu::memory {
 namespace {
 
-/// Lowest address that a filler mapping may use. mmap_min_addr is 0 or 65536 on nearly all machines.
-constexpr std::uint64_t kLowestFilled = 65536;
+/// Address below which each page gets a filler of its own. The kernel refuses a filler that begins below its lowest
+/// address (mmap_min_addr), which is 4096, 32768 or 65536 in most kernels.
+constexpr std::uint64_t kFilledByPages = 65536;
 
 constexpr int kGuardInstall = 102;  // MADV_GUARD_INSTALL (Linux 6.13)
 constexpr unsigned kMaxAdvice = 63;
 
 bool byProgram(const PlacedVma& placed) {
     return placed.kind->stage() == MapStage::Program;
+}
+
+/// Adds steps that fill all addresses, so that the kernel can choose none of them. Ignores a filler mapping that fails:
+/// the kernel never chooses an address that a filler can't occupy. The result check of the ring's mapping finds a wrong
+/// address.
+void occupy(const std::vector<Range>& gaps, pie::StepList& steps) {
+    constexpr int kFiller = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+    const auto fill = [&steps](std::uint64_t start, std::uint64_t end) {
+        if (start < end)
+            steps.call(pie::Subject::MapMemory, start, SYS_mmap, start, end - start, PROT_NONE, kFiller, -1, 0).check =
+                pie::ResultCheck::Any;
+    };
+    const std::uint64_t page = machinePageSize();
+    for (const Range& gap : gaps) {
+        std::uint64_t start = std::max(gap.start, page);  // the kernel never chooses address 0
+        for (; start < std::min(gap.end, kFilledByPages); start += page)
+            fill(start, start + page);
+        fill(start, gap.end);
+    }
 }
 
 /// Calls `use` for each madvise(2) advice of an entry.
@@ -112,15 +132,7 @@ void AddressSpace::addIoUringSteps(MappedFiles& files, const RangeSet& others, p
     for (const PlacedVma& placed : vmas_)
         taken.add({placed.vma->start, placed.vma->end});
     const std::vector<Range> gaps = taken.gaps();
-    // Ignores a filler mapping that fails: the kernel never chooses an address that a filler can't occupy. The result
-    // check of the ring's mapping finds a wrong address.
-    constexpr int kFiller = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
-    for (const Range& gap : gaps) {
-        const std::uint64_t start = std::max(gap.start, kLowestFilled);
-        if (start < gap.end)
-            steps.call(pie::Subject::MapMemory, start, SYS_mmap, start, gap.end - start, PROT_NONE, kFiller, -1, 0)
-                .check = pie::ResultCheck::Any;
-    }
+    occupy(gaps, steps);
     for (const PlacedVma& placed : vmas_) {
         const VmaEntry& vma = *placed.vma;
         if (!byProgram(placed))
