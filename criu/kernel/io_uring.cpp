@@ -38,9 +38,10 @@ std::optional<std::uint32_t> takeSlot(std::string_view& line) {
     return slot;
 }
 
+/// Content of an empty slot in the list of buffers. Older kernels, such as 6.12, also list empty slots of files.
+constexpr std::string_view kEmptySlot = "<none>";
+
 void addBuffer(std::uint32_t slot, std::string_view text, IoUringInfo& info) {
-    if (text.starts_with('<'))
-        return;  // the kernel shows "<none>" for an empty slot
     Scanner scan(text);
     IoUringBuffer buffer;
     buffer.slot = slot;
@@ -119,7 +120,7 @@ private:
             return;
         }
         const auto slot = takeSlot(text);
-        if (!slot)
+        if (!slot || text == kEmptySlot)
             return;
         if (section_ == "UserFiles") {
             info_.files.push_back({*slot, std::string(text)});

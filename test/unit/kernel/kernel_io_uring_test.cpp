@@ -23,7 +23,7 @@ TEST_CASE("io_uring: counters and the lists below them") {
         "    5: opcode:NOP, fd:0, flags:0, off:0, addr:0x0, rw_flags:0x0, buf_index:0 user_data:0, e0:0x0\n"
         "CQEs:\t1\n   11: user_data:7, res:0, flag:0, extra1:0, extra2:0\n\n"
         "SqThread:\t-1\nSqThreadCpu:\t-1\nSqTotalTime:\t0\nSqWorkTime:\t0\n"
-        "UserFiles:\t5\n    1: /tmp/some\\040data\n    3: pipe:[77]\n"
+        "UserFiles:\t5\n    0: <none>\n    1: /tmp/some\\040data\n    3: pipe:[77]\n"
         "UserBufs:\t3\n    0: 0x7ffc59d3ed60/4096\n    1: <none>\n    2: 0x0/0\n"
         "PollList:\n  op=22, task_works=0\nCqOverflowList:\nNAPI:\tdisabled\n");
     CHECK(info.sqMask == 7);
