@@ -2,6 +2,7 @@
 // Uses the vDSO of this kernel both as the dumped and as the present one.
 #include <elf.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <time.h>
 
 #include <catch2/catch.hpp>
@@ -25,23 +26,21 @@ std::vector<std::byte> copyOf(std::span<const std::byte> bytes) {
     return {bytes.begin(), bytes.end()};
 }
 
-std::uint64_t offsetOf(std::string_view name) {
+/// Returns true for the vDSO's function for a system call. The first part of its name depends on the processor.
+bool isFor(std::string_view call, const std::string& function) {
+    return function.starts_with("__") && function.ends_with(fmt::format("_{}", call));
+}
+
+std::uint64_t offsetOf(std::string_view call) {
     for (const VdsoFunction& function : readVdsoFunctions(ownVdso()))
-        if (function.name == name)
+        if (isFor(call, function.name))
             return function.offset;
-    fail("the vDSO has no {}", name);
+    fail("the vDSO has no function for {}", call);
 }
 
 template <typename T>
 T& in(std::vector<std::byte>& bytes, std::uint64_t offset) {
     return *reinterpret_cast<T*>(bytes.data() + offset);
-}
-
-/// Reads an operand of an instruction, which may be unaligned.
-std::uint32_t operandAt(const std::vector<std::byte>& bytes, std::size_t offset) {
-    std::uint32_t value = 0;
-    std::memcpy(&value, bytes.data() + offset, sizeof value);
-    return value;
 }
 
 /// Returns the offset of a dynamic entry's value, which is itself an offset here.
@@ -70,10 +69,10 @@ TEST_CASE("functions of the own vDSO") {
     if (!hasVdso())
         return;
     const auto functions = readVdsoFunctions(ownVdso());
-    for (const char* const name : {"__vdso_clock_gettime", "__vdso_gettimeofday", "__vdso_time", "__vdso_getcpu"}) {
-        INFO(name);
+    for (const char* const call : {"clock_gettime", "clock_getres", "gettimeofday"}) {
+        INFO(call);
         CHECK(std::any_of(functions.begin(), functions.end(), [&](const VdsoFunction& function) {
-            return function.name == name && function.size > 0 && function.offset < ownVdso().size();
+            return isFor(call, function.name) && function.size > 0 && function.offset < ownVdso().size();
         }));
     }
 }
@@ -128,7 +127,7 @@ TEST_CASE("a redirected copy works through the real one") {
     auto code = copyOf(ownVdso());
     const auto presentAt = reinterpret_cast<std::uint64_t>(ownVdso().data());
     const auto redirected = redirectVdso(code, ownVdso(), presentAt);
-    CHECK(redirected.size() >= 4);
+    CHECK(redirected.size() >= 3);
     for (const VdsoRedirection& function : redirected) {
         CHECK(function.size >= 14);
         CHECK(std::count_if(redirected.begin(), redirected.end(),
@@ -139,12 +138,13 @@ TEST_CASE("a redirected copy works through the real one") {
     constexpr std::size_t kDataRoom = std::size_t{64} << 10;
     const Mapping room = Mapping::anonymous(kDataRoom + code.size());
     std::memcpy(room.as<char>() + kDataRoom, code.data(), code.size());
+    __builtin___clear_cache(room.as<char>(), room.as<char>() + room.size());
     REQUIRE(::mprotect(room.data(), room.size(), PROT_READ | PROT_EXEC) == 0);
-    const auto function = [&]<typename F>(std::string_view name, F*) {
-        return reinterpret_cast<F*>(room.as<char>() + kDataRoom + offsetOf(name));
+    const auto function = [&]<typename F>(std::string_view call, F*) {
+        return reinterpret_cast<F*>(room.as<char>() + kDataRoom + offsetOf(call));
     };
-    auto* const clockGettime = function("__vdso_clock_gettime", static_cast<int (*)(clockid_t, timespec*)>(nullptr));
-    auto* const now = function("__vdso_time", static_cast<time_t (*)(time_t*)>(nullptr));
+    auto* const clockGettime = function("clock_gettime", static_cast<int (*)(clockid_t, timespec*)>(nullptr));
+    auto* const timeOfDay = function("gettimeofday", static_cast<int (*)(timeval*, void*)>(nullptr));
     timespec before{};
     timespec got{};
     timespec after{};
@@ -154,7 +154,9 @@ TEST_CASE("a redirected copy works through the real one") {
     const auto nanoseconds = [](const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; };
     CHECK(nanoseconds(before) <= nanoseconds(got));
     CHECK(nanoseconds(got) <= nanoseconds(after));
-    CHECK(std::abs(now(nullptr) - ::time(nullptr)) <= 1);
+    timeval now{};
+    REQUIRE(timeOfDay(&now, nullptr) == 0);
+    CHECK(std::abs(now.tv_sec - ::time(nullptr)) <= 1);
 }
 
 TEST_CASE("code that isn't redirected makes system calls") {
@@ -169,34 +171,5 @@ TEST_CASE("code that isn't redirected makes system calls") {
     auto code = copyOf(ownVdso());
     const auto redirected = redirectVdso(code, stranger, 0x1000);
     CHECK(std::none_of(redirected.begin(), redirected.end(),
-                       [](const VdsoRedirection& function) { return function.name == "__vdso_clock_gettime"; }));
-}
-
-TEST_CASE("a jump of 32-bit code leads as far as it says, around the end of memory, too") {
-    std::vector<std::byte> small(4, std::byte{0x90});
-    CHECK(writeCompatVdsoJump(small, 0x1000, 0x2000) == 0);
-    std::vector<std::byte> plain(16, std::byte{0x90});
-    CHECK(writeCompatVdsoJump(plain, 0xf7fc4540, 0x00106540) == 5);
-    CHECK(plain[0] == std::byte{0xe9});
-    CHECK(operandAt(plain, 1) == static_cast<std::uint32_t>(0x00106540 - 0xf7fc4545));
-    CHECK(plain[5] == std::byte{0x90});
-    std::vector<std::byte> padded(16, std::byte{0x90});
-    const std::byte pad[] = {std::byte{0xf3}, std::byte{0x0f}, std::byte{0x1e}, std::byte{0xfb}};
-    std::copy(std::begin(pad), std::end(pad), padded.begin());
-    CHECK(writeCompatVdsoJump(padded, 0x1000, 0x2000) == 9);
-    CHECK(padded[4] == std::byte{0xe9});
-    CHECK(operandAt(padded, 5) == 0x2000 - 0x1009);
-}
-
-TEST_CASE("a jump needs room, and leaves the landing pad of indirect branches") {
-    std::vector<std::byte> small(13, std::byte{0x90});
-    CHECK(writeVdsoJump(small, 0x1122334455667788) == 0);
-    CHECK(small == std::vector<std::byte>(13, std::byte{0x90}));
-    std::vector<std::byte> plain(20, std::byte{0x90});
-    CHECK(writeVdsoJump(plain, 0x1122334455667788) == 14);
-    std::vector<std::byte> padded{std::byte{0xf3}, std::byte{0x0f}, std::byte{0x1e}, std::byte{0xfa}};
-    padded.resize(20, std::byte{0x90});
-    CHECK(writeVdsoJump(padded, 0x1122334455667788) == 18);
-    CHECK(padded[0] == std::byte{0xf3});
-    CHECK(padded[18] == std::byte{0x90});
+                       [](const VdsoRedirection& function) { return isFor("clock_gettime", function.name); }));
 }
