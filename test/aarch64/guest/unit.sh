@@ -4,4 +4,5 @@
 set -u
 # Temporary files need a file system that has all that the root file system has.
 export TMPDIR=/var/tmp
+export CRIU_TEST_TOPOLOGIES=/tests/added/topologies
 exec "$@" --warn NoTests --durations yes --use-colour no

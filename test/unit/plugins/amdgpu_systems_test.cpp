@@ -12,7 +12,9 @@ using Catch::Contains;
 
 namespace {
 
-const std::string kFolder = CRIU_TEST_TOPOLOGIES;
+/// Folder of the systems. A machine without the source tree names a copy in its environment.
+const std::string kFolder =
+    std::getenv("CRIU_TEST_TOPOLOGIES") != nullptr ? std::getenv("CRIU_TEST_TOPOLOGIES") : CRIU_TEST_TOPOLOGIES;
 
 /// Reads the topologies of all systems.
 std::map<std::string, Topology> systems() {
