@@ -38,7 +38,7 @@ ZOMBIE = {"Name", "State", "PPid", "NSpid", "NSpgid", "NSsid"}
 TRANSIENT_FLAGS = {"sd", "ac", "dw", "gu"}
 
 # O_DIRECTORY, O_NOFOLLOW and the private bit of O_TMPFILE: effective only when a file is opened.
-OPENING_FLAGS = 0o200000 | 0o400000 | 0o20000000
+OPENING_FLAGS = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_TMPFILE
 
 # sigwaitinfo(SIGTERM), in which the test programs sleep, unblocks the signal during the sleep.
 TRIGGER_BIT = 1 << 14

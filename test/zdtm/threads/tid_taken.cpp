@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: modes once
 // zdtm: fails-with-4.2 it can't create the thread
-// zdtm: between rm -f ../holder; sh -c 'echo $(($(cat tid)-1)) >/proc/sys/kernel/ns_last_pid; sleep 0.7 & echo $! >../holder; wait' & while ! [ -s ../holder ]; do sleep 0.01; done; cmp ../holder tid
+// zdtm: between rm -f ../holder; sh -c 'echo $(($(cat tid)-1)) >/proc/sys/kernel/ns_last_pid; sleep 0.7 & echo $! >../holder; wait' & while ! [ -s ../holder ]; do sleep 0.01; done; test "$(cat ../holder)" = "$(cat tid)"
 #include <cstdio>
 
 #include "threads.hpp"
