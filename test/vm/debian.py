@@ -147,7 +147,7 @@ def unpack(tree, suite, packages, architecture):
         path = os.path.join(tree, link)
         if os.path.exists(os.path.join(os.path.dirname(path), target)) and not os.path.lexists(path):
             os.symlink(target, path)
-    for name in ("proc", "sys", "dev", "root", "run", "tmp", "mnt", "home"):
+    for name in ("proc", "sys", "dev", "root", "run", "tmp", "mnt", "media", "opt", "srv", "home"):
         os.makedirs(os.path.join(tree, name), exist_ok=True)
 
 
@@ -155,7 +155,7 @@ def root_image(folder, suite, packages, processor=AMD64):
     """Image of a root file system with these packages and what they need; it is made once."""
     if os.geteuid() != 0:
         raise Missing("a root file system is made by root only")
-    other = [] if processor is AMD64 else [processor.debian, "compiled"]
+    other = [] if processor is AMD64 else [processor.debian, "compiled", "folders"]
     name = hashlib.sha256(" ".join([suite, *sorted(packages), *other]).encode()).hexdigest()[:16]
     image = os.path.join(folder, f"root-{name}.ext4")
     if os.path.exists(image):
