@@ -38,7 +38,7 @@ std::optional<std::uint32_t> takeSlot(std::string_view& line) {
     return slot;
 }
 
-/// Content of an empty slot in the list of buffers. Older kernels, such as 6.12, also list empty slots of files.
+/// Content of an empty slot in the list of buffers. Linux before 6.14 also lists empty slots of files.
 constexpr std::string_view kEmptySlot = "<none>";
 
 void addBuffer(std::uint32_t slot, std::string_view text, IoUringInfo& info) {
