@@ -12,7 +12,7 @@ namespace criu::kernel {
 namespace {
 
 constexpr const char* kLine = "options";
-constexpr std::size_t kFields = 3;  // of one option: inode number, name and value
+constexpr std::size_t kFields = 3;  // inode number, name and value
 
 }  // namespace
 

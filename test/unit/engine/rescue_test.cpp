@@ -466,7 +466,7 @@ TEST_CASE("rescue removes names that a killed restore has created in another roo
         return;
     }
     RestoreFolder folder;
-    const std::string root = folder.path() + "/root";
+    const std::string root = folder.path() + "/apart";
     RestoreFolder::killed([&] {
         auto* const made = new kernel::CreatedName(root);
         (void)made->createDirectory();
@@ -478,9 +478,9 @@ TEST_CASE("rescue removes names that a killed restore has created in another roo
         auto* const file = new kernel::CreatedName("/below/file");
         (void)file->createFile(O_RDWR);
     });
-    CHECK(folder.has("/root/below/file"));
+    CHECK(folder.has("/apart/below/file"));
     CHECK_THAT(folder.rescue(), Catch::Contains("removed " + root + "/below/file"));
-    CHECK_FALSE(folder.has("/root"));
+    CHECK_FALSE(folder.has("/apart"));
 }
 
 TEST_CASE("rescue freezes the cgroup that a killed restore has thawed or was about to freeze", "[rescue]") {
