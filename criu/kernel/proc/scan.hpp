@@ -4,6 +4,7 @@
 #include <charconv>
 #include <concepts>
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -34,6 +35,9 @@ public:
 
     /// Returns the text before `stop`, or all remaining text, and moves the cursor to `stop`.
     constexpr std::string_view until(char stop) noexcept {
+        // GCC 12 warns of an impossible size without this condition (-Wstringop-overread).
+        if (rest_.size() > std::numeric_limits<std::size_t>::max() / 2)
+            __builtin_unreachable();
         const std::size_t length = std::min(rest_.find(stop), rest_.size());
         const std::string_view found = rest_.substr(0, length);
         rest_.remove_prefix(length);
