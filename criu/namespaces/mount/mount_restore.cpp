@@ -561,20 +561,21 @@ void MountRestore::attachAll() {
         attach(space.mounts);
 }
 
-/// Mounts overlays in ascending order of mount ids, because an overlay may be a layer of an overlay with a higher id.
+/// Mounts overlays, after those that contain their layers.
 void MountRestore::makeOverlays() {
-    std::map<int, const MountImages::Space*> overlays;
+    std::vector<PlannedOverlay> overlays;
+    std::map<const Mount*, const MountImages::Space*> spaces;
     for (const MountImages::Space& space : mounts_.spaces())
         for (const Mount& mount : space.mounts.all())
-            if (mount.isOverlay())
-                overlays.emplace(mount.id, &space);
-    for (const auto& [id, space] : overlays) {
-        if (staging_.has(id))
-            continue;  // already created as a clone of another mount of this overlay
-        const Mount& mount = *mounts_.find(id);
+            if (mount.isOverlay() && !staging_.has(mount.id)) {
+                overlays.push_back({&mount, space.mounts.all()});
+                spaces.emplace(&mount, &space);
+            }
+    for (const PlannedOverlay& overlay : inOrderOfLayers(overlays)) {
+        const Mount& mount = *overlay.mount;
         UniqueFd made;
         {
-            const RootVisit visit(staging_.made(space->mounts.root().id), [](UniqueFd fd) { return fd; });
+            const RootVisit visit(staging_.made(spaces.at(&mount)->mounts.root().id), [](UniqueFd fd) { return fd; });
             made = mountOverlay(mount);
         }
         staging_.add(mount, std::move(made));

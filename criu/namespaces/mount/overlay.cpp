@@ -5,7 +5,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -80,6 +82,31 @@ OverlayOptions OverlayOptions::parse(std::string_view options) {
     if (found.layers.empty())
         fail("its options name no directories: {}", options);
     return found;
+}
+
+std::vector<PlannedOverlay> inOrderOfLayers(const std::vector<PlannedOverlay>& overlays) {
+    std::vector<PlannedOverlay> ordered;
+    std::set<std::uint32_t> seen;  // devices of overlays
+    const std::function<void(const PlannedOverlay&)> add = [&](const PlannedOverlay& overlay) {
+        if (!seen.insert(overlay.mount->device).second)
+            return;
+        const ErrorContext context([&] { return overlay.mount->describe(); });
+        const std::vector<OverlayLayer> layers = OverlayOptions::parse(overlay.mount->options).layers;
+        const auto containsLayer = [&](const Mount& mount) {
+            return std::any_of(layers.begin(), layers.end(), [&](const OverlayLayer& layer) {
+                return layer.path == mount.mountPoint || pathBelow(mount.mountPoint, layer.path);
+            });
+        };
+        for (const Mount& mount : overlay.around)
+            if (mount.device != overlay.mount->device && containsLayer(mount))
+                for (const PlannedOverlay& other : overlays)
+                    if (other.mount->device == mount.device)
+                        add(other);
+        ordered.push_back(overlay);
+    };
+    for (const PlannedOverlay& overlay : overlays)
+        add(overlay);
+    return ordered;
 }
 
 void requireLayers(const Mount& mount, int overlay, int root) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,17 @@ struct OverlayOptions {
 /// Throws Error unless each layer of an overlay is a directory below `root` that is reachable without symbolic links.
 /// Throws Error if the overlay shows another uppermost layer than its options name. `overlay`: descriptor of the mount.
 void requireLayers(const Mount& mount, int overlay, int root);
+
+/// Overlay that a restore mounts.
+struct PlannedOverlay {
+    const Mount* mount = nullptr;
+    std::span<const Mount> around;  ///< all mounts of its mount namespace
+};
+
+/// Returns overlays in an order in which they can be mounted: an overlay comes after the overlays that contain its
+/// layers. Otherwise keeps the order. Mount ids don't tell the order, because the kernel uses ids of ended mounts
+/// again. Throws Error if options can't be parsed.
+[[nodiscard]] std::vector<PlannedOverlay> inOrderOfLayers(const std::vector<PlannedOverlay>& overlays);
 
 /// Mounts an overlay with the options of `mount`, without attaching it. The calling process must have the root of the
 /// tree's mount namespace as its root directory. The tree's other mounts must be attached. criu resolves paths of the

@@ -42,6 +42,11 @@ ZDTM(
     write_file("/mnt/two/second", "second");
     write_file("/mnt/two/gone", "gone");
     write_file("/mnt/two/folder/inner", "inner");
+    // The kernel uses the ids of these mounts again, so that an overlay gets a lower id than its layer. An overlay also
+    // takes an id for each of its layers.
+    constexpr int kIds = 8;
+    for (int i = 0; i < kIds; ++i)
+        SYS(mount("first", "/mnt/again", "tmpfs", 0, nullptr));
     if (mount("layers", "/mnt/merged", "overlay", 0,
               "lowerdir=/mnt/one:/mnt/two,upperdir=/mnt/upper,workdir=/mnt/work") != 0)
         zdtm::skip("no overlayfs here: %s", strerror(errno));
@@ -50,6 +55,8 @@ ZDTM(
     zdtm::mount_on("/mnt/merged/mounted", "tmpfs");
     write_file("/mnt/merged/mounted/file", "in memory");
     zdtm::bind_on("/mnt/merged/folder", "/mnt/part");
+    for (int i = 0; i < kIds; ++i)
+        SYS(umount("/mnt/again"));
     SYS(mount("again", "/mnt/again", "overlay", 0, "lowerdir=/mnt/merged:/mnt/one"));
     const int opened = SYS(open("/mnt/merged/second", O_RDWR));
     const auto before = zdtm::mount_lines();
