@@ -561,7 +561,7 @@ void MountRestore::attachAll() {
         attach(space.mounts);
 }
 
-/// Mounts overlays, after those that contain their layers.
+/// Mounts overlays in an order in which each layer exists before its overlay.
 void MountRestore::makeOverlays() {
     std::vector<PlannedOverlay> overlays;
     std::map<const Mount*, const MountImages::Space*> spaces;

@@ -86,7 +86,7 @@ OverlayOptions OverlayOptions::parse(std::string_view options) {
 
 std::vector<PlannedOverlay> inOrderOfLayers(const std::vector<PlannedOverlay>& overlays) {
     std::vector<PlannedOverlay> ordered;
-    std::set<std::uint32_t> seen;  // devices of overlays
+    std::set<std::uint32_t> seen;  // numbers of devices
     const std::function<void(const PlannedOverlay&)> add = [&](const PlannedOverlay& overlay) {
         if (!seen.insert(overlay.mount->device).second)
             return;
