@@ -118,11 +118,10 @@ public:
           root_(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root directory")),
           current_(sys(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the current directory")) {
         const UniqueFd inside = directory_.createDirectory();
-        const std::string path = kernel::ProcDir().self().readLink(fmt::format("fd/{}", inside.get()));
+        recordedRoot_.emplace(inside.get());
         sys(::fchdir(inside.get()), "enter a directory beside {}", place.name());
         away_ = true;
         sys(::chroot("."), "make a directory beside {} the root", place.name());
-        recordedRoot_.emplace(path);
     }
     ~RootDirectoryScope() { goBack(); }
     RootDirectoryScope(const RootDirectoryScope&) = delete;

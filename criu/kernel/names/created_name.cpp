@@ -46,8 +46,9 @@ void recordCreatedNames(Journal* journal) noexcept {
     recorder = journal;
 }
 
-RecordedRoot::RecordedRoot(const std::string& root) {
-    recordedRoot = root;
+RecordedRoot::RecordedRoot(int root) noexcept {
+    if (const std::optional<FolderRecord> record = describe(root, {}))
+        recordedRoot = record->path();
 }
 
 RecordedRoot::~RecordedRoot() {

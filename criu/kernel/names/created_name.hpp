@@ -25,8 +25,8 @@ void recordCreatedNames(Journal* journal) noexcept;
 /// the root directory before, because `criu rescue` has that one. At most one scope exists.
 class RecordedRoot {
 public:
-    /// `root`: path of the new root directory in the root directory before.
-    explicit RecordedRoot(const std::string& root);
+    /// `root`: the new root directory, open. Call it before the process changes its root directory.
+    explicit RecordedRoot(int root) noexcept;
     ~RecordedRoot();
     RecordedRoot(const RecordedRoot&) = delete;
     RecordedRoot& operator=(const RecordedRoot&) = delete;

@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
+#include <map>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -50,6 +50,19 @@ bool hasTimesOf(int overlay, int layer) {
     return same(shown.st_ctim, real.st_ctim) && same(shown.st_mtim, real.st_mtim);
 }
 
+/// Returns the devices of all mounts on the paths of an overlay's layers.
+std::set<std::uint32_t> devicesOfLayers(const PlannedOverlay& overlay) {
+    const ErrorContext context([&] { return overlay.mount->describe(); });
+    const std::vector<OverlayLayer> layers = OverlayOptions::parse(overlay.mount->options).layers;
+    std::set<std::uint32_t> devices;
+    for (const Mount& mount : overlay.around)
+        if (std::any_of(layers.begin(), layers.end(), [&](const OverlayLayer& layer) {
+                return layer.path == mount.mountPoint || pathBelow(mount.mountPoint, layer.path);
+            }))
+            devices.insert(mount.device);
+    return devices;
+}
+
 }  // namespace
 
 OverlayOptions OverlayOptions::parse(std::string_view options) {
@@ -85,27 +98,32 @@ OverlayOptions OverlayOptions::parse(std::string_view options) {
 }
 
 std::vector<PlannedOverlay> inOrderOfLayers(const std::vector<PlannedOverlay>& overlays) {
+    std::map<std::uint32_t, const PlannedOverlay*> byDevice;
+    for (const PlannedOverlay& overlay : overlays)
+        byDevice.emplace(overlay.mount->device, &overlay);
     std::vector<PlannedOverlay> ordered;
     std::set<std::uint32_t> seen;  // numbers of devices
-    const std::function<void(const PlannedOverlay&)> add = [&](const PlannedOverlay& overlay) {
-        if (!seen.insert(overlay.mount->device).second)
-            return;
-        const ErrorContext context([&] { return overlay.mount->describe(); });
-        const std::vector<OverlayLayer> layers = OverlayOptions::parse(overlay.mount->options).layers;
-        const auto containsLayer = [&](const Mount& mount) {
-            return std::any_of(layers.begin(), layers.end(), [&](const OverlayLayer& layer) {
-                return layer.path == mount.mountPoint || pathBelow(mount.mountPoint, layer.path);
-            });
-        };
-        for (const Mount& mount : overlay.around)
-            if (mount.device != overlay.mount->device && containsLayer(mount))
-                for (const PlannedOverlay& other : overlays)
-                    if (other.mount->device == mount.device)
-                        add(other);
-        ordered.push_back(overlay);
+    // Uses a list instead of recursion: the images decide how many overlays contain one another, and could exhaust the
+    // stack.
+    struct Waiting {
+        const PlannedOverlay* overlay;
+        bool hasLayers;  ///< true if the overlays with its layers are in the list, or in the result
     };
-    for (const PlannedOverlay& overlay : overlays)
-        add(overlay);
+    std::vector<Waiting> waiting;
+    for (auto overlay = overlays.rbegin(); overlay != overlays.rend(); ++overlay)
+        waiting.push_back({&*overlay, false});
+    while (!waiting.empty()) {
+        const auto [overlay, hasLayers] = waiting.back();
+        waiting.pop_back();
+        if (hasLayers)
+            ordered.push_back(*overlay);
+        else if (seen.insert(overlay->mount->device).second) {
+            waiting.push_back({overlay, true});
+            for (const std::uint32_t device : devicesOfLayers(*overlay))
+                if (const auto other = byDevice.find(device); other != byDevice.end())
+                    waiting.push_back({other->second, false});
+        }
+    }
     return ordered;
 }
 

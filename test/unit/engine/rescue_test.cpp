@@ -469,10 +469,10 @@ TEST_CASE("rescue removes names that a killed restore has created in another roo
     const std::string root = folder.path() + "/apart";
     RestoreFolder::killed([&] {
         auto* const made = new kernel::CreatedName(root);
-        (void)made->createDirectory();
+        const UniqueFd inside = made->createDirectory();
+        new kernel::RecordedRoot(inside.get());
         if (::chroot(root.c_str()) != 0 || ::chdir("/") != 0)
             ::_exit(1);
-        new kernel::RecordedRoot(root);
         auto* const below = new kernel::CreatedName("/below");
         (void)below->createDirectory();
         auto* const file = new kernel::CreatedName("/below/file");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <catch2/catch.hpp>
 
+#include <fmt/format.h>
+
 #include "criu/namespaces/mount/mount_tree.hpp"
 #include "criu/namespaces/mount/overlay.hpp"
 #include "image_fixture.hpp"
@@ -50,6 +52,20 @@ TEST_CASE("an overlay is mounted after the overlays that contain its layers") {
     for (const PlannedOverlay& each : inOrderOfLayers(overlays))
         order.push_back(each.mount->id);
     CHECK(order == std::vector<int>{5, 3, 2});
+
+    // Each overlay has the one after it as layer. A recursion would exhaust the stack.
+    constexpr int kMany = 2000;
+    std::vector<Mount> chain;
+    for (int i = 0; i < kMany; ++i)
+        chain.push_back(mountAt(i, static_cast<std::uint32_t>(i + 1), fmt::format("/{}", i).c_str(),
+                                fmt::format("lowerdir=/{}", i + 1).c_str()));
+    std::vector<PlannedOverlay> nested;
+    for (const Mount& mount : chain)
+        nested.push_back({&mount, chain});
+    const std::vector<PlannedOverlay> reversed = inOrderOfLayers(nested);
+    REQUIRE(reversed.size() == kMany);
+    CHECK(reversed.front().mount->id == kMany - 1);
+    CHECK(reversed.back().mount->id == 0);
 
     const std::vector<Mount> circle{mountAt(1, 1, "/a", "lowerdir=/b"), mountAt(2, 2, "/b", "lowerdir=/a")};
     CHECK(inOrderOfLayers({{&circle[0], circle}, {&circle[1], circle}}).size() == 2);
