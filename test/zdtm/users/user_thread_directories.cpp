@@ -42,12 +42,19 @@ ZDTM("threads with private directories in the tree's user namespace, and a share
         me.wait_for_check();
         threads.finish();
     };
+    int arrived[2];
+    SYS(pipe(arrived));
     const pid_t child = static_cast<pid_t>(SYS(syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0)));
     if (child == 0) {
         SYS(chdir("inside"));
+        SYS(write(arrived[1], "1", 1));
         for (;;)
             pause();
     }
+    char byte = 0;
+    SYS(read(arrived[0], &byte, 1));
+    SYS(close(arrived[0]));
+    SYS(close(arrived[1]));
     check();
     zdtm::kill_and_reap(child);
 }
