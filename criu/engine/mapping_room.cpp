@@ -24,6 +24,8 @@ constexpr std::size_t kOfRestorer = 12;
 /// Comparison of the number of a process' mappings with vm.max_map_count.
 class MappingCounts {
 public:
+    explicit MappingCounts(std::size_t allowed) noexcept : allowed_(allowed) {}
+
     /// Returns true if the process has so few mappings that they need no exact count.
     [[nodiscard]] bool isFew(const MmEntry& mm) const noexcept { return mm.n_vmas < allowed_ / 2; }
 
@@ -54,14 +56,14 @@ private:
         return *own_;
     }
 
-    std::size_t allowed_ = kernel::allowedMappings();
+    std::size_t allowed_;
     std::optional<std::size_t> own_;
 };
 
 }  // namespace
 
 void requireMappingRoom(const RestoreImages& content) {
-    MappingCounts counts;
+    MappingCounts counts(kernel::allowedMappings());
     for (const auto& task : content.tree.tasks) {
         if (!task->mm || counts.isFew(**task->mm))
             continue;
@@ -71,8 +73,8 @@ void requireMappingRoom(const RestoreImages& content) {
     }
 }
 
-void requireMappingRoom(const MmEntry& mm, const std::string& name, Log& log) {
-    MappingCounts counts;
+void requireMappingRoom(const MmEntry& mm, std::size_t allowed, const std::string& name, Log& log) {
+    MappingCounts counts(allowed);
     if (counts.isFew(mm))
         return;
     counts.require(mm, memory::LateWorkPlan::mostSaved(mm));

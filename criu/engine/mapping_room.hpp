@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "images/mm.fwd.hpp"
@@ -20,7 +21,7 @@ struct RestoreImages;
 void requireMappingRoom(const RestoreImages& content);
 
 /// Checks a process of a dump. Throws Error if a restore on this machine would surely exceed the limit. If this depends
-/// on the content of the memory, only warns. `name`: name of the process for the warning.
-void requireMappingRoom(const MmEntry& mm, const std::string& name, Log& log);
+/// on the content of the memory, only warns. `allowed`: vm.max_map_count. `name`: name of the process for the warning.
+void requireMappingRoom(const MmEntry& mm, std::size_t allowed, const std::string& name, Log& log);
 
 }  // namespace criu::engine

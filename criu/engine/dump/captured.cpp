@@ -30,6 +30,7 @@
 #include "criu/engine/statistics.hpp"
 #include "criu/files/file_kind_dump.hpp"
 #include "criu/image/image_dir.hpp"
+#include "criu/kernel/proc/limits.hpp"
 #include "criu/kernel/sched.hpp"
 #include "criu/memory/mappings/mapped_file_dump.hpp"
 #include "criu/pie/enter.hpp"
@@ -98,6 +99,7 @@ private:
     FrozenPhase& frozen_;
     Refusals& refusals_ = frozen_.refusals();
     const std::optional<std::size_t> onlineCpus_ = kernel::onlineCpus();
+    const std::size_t allowedMappings_ = kernel::allowedMappings();
     DumpMemory::Amounts amounts_;
     DumpMemory memory_;
     std::optional<LandlockCheck> landlock_;
@@ -200,10 +202,10 @@ void CapturedPhase::Capture::examineProcess(FrozenTask& task, std::uint32_t numb
     memory->mm.exe_file_id = program;
     const namespaces::DumpNsContext& around = examined_.nsContext();
     ExaminedProcess& process = processes_.emplace_back(task, *memory, std::move(paths));
-    process.context.emplace(TaskDumpContext{frozen_.images(), frozen_.log(), frozen_.stop(), seccomp_, *landlock_,
-                                            semUndo, *around.cgroups, frozen_.tree().seccompSuspended(), onlineCpus_,
-                                            around.ids, frozen_.tree().pids(), around.semaphoresOf(task.pid()),
-                                            around.cgroupViewOf(task.pid()), *memory->policies, process.paths});
+    process.context.emplace(TaskDumpContext{
+        frozen_.images(), frozen_.log(), frozen_.stop(), seccomp_, *landlock_, semUndo, *around.cgroups,
+        frozen_.tree().seccompSuspended(), onlineCpus_, allowedMappings_, around.ids, frozen_.tree().pids(),
+        around.semaphoresOf(task.pid()), around.cgroupViewOf(task.pid()), *memory->policies, process.paths});
     if (!refusals_.attempt([&] { process.cores.emplace(task, *process.context, process.memory.mm); }))
         processes_.pop_back();
 }

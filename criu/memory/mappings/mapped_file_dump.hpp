@@ -20,7 +20,8 @@ public:
     /// Returns the image id of a memfd entry for shared memory. Called once per process and segment.
     virtual FileId segmentFor(const kernel::Vma& vma) = 0;
 
-    /// Returns the access mode of the mapped open file description: O_RDONLY or O_RDWR; mmap(2) refuses O_WRONLY.
+    /// Returns the access mode of the open file description that a restore needs for the mapping: O_RDWR for a shared
+    /// mapping of a file that is open for writing, else O_RDONLY. mmap(2) refuses O_WRONLY.
     /// Called for every mapping of a file.
     virtual int accessOf(const kernel::Vma& vma) = 0;
 

@@ -292,6 +292,12 @@ UniqueFd ProcMappedFiles::open(const kernel::ProcPid& process, const kernel::Vma
 }
 
 int ProcMappedFiles::access(const kernel::ProcPid& process, const kernel::Vma& vma) {
+    // A private mapping only reads the file. The kernel lets a shared mapping become writable (VmFlag::MayWrite) only
+    // if the file is open for writing (do_mmap(), mm/mmap.c).
+    if (!vma.shared)
+        return O_RDONLY;
+    if (vma.flags.has(kernel::VmFlag::MayWrite))
+        return O_RDWR;
     // The permissions of the link in map_files show the access mode of the mapped open file description.
     struct stat link {};
     const std::string name = mapFilesName(vma);

@@ -181,7 +181,7 @@ private:
             context_.policies.store(*answers);
             addProcess(task_, *asked, *answers, task_.leaderEnded() ? ~std::uint64_t{0} : traced->mask, core_, buffer_,
                        core, mm_, arena);
-            requireMappingRoom(mm_, task_.describe(), context_.log);
+            requireMappingRoom(mm_, context_.allowedMappings, task_.describe(), context_.log);
             writeThread(task_.pid(), core, arena);
             if (!task_.leaderEnded())
                 return;
