@@ -8,6 +8,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
+#include "criu/base/thread_lanes.hpp"
 #include "criu/base/thread_pool.hpp"
 #include "criu/engine/dump/tasks/nested_pids.hpp"
 #include "criu/image/encryption.hpp"
@@ -42,6 +43,13 @@ using model::TaskState;
 
 /// Minimum number of threads in a process for which several threads of criu read its core images.
 constexpr std::size_t kManyThreads = 256;
+
+/// Minimum number of processes whose images are worth another lane of threads.
+constexpr std::size_t kProcessesOfReader = 16;
+
+/// Maximum number of lanes. Each lane has a heap and a RecordPool, and the mappings of both make the later births of
+/// processes slower.
+constexpr std::size_t kMostReaders = 4;
 
 void readInventory(ImageDir& images, RestoreImages& out) {
     auto file = images.openRead(ImageKind::Inventory);
@@ -153,17 +161,23 @@ void requireThreadPart(const model::Thread& thread) {
         fail("the core image of thread {} has no credentials", thread.tid);
 }
 
-void readCores(const ImageDir& images, std::list<RecordPool>& records, Task& task) {
+/// Pools for the records of a lane.
+struct LanePools {
+    RecordPool& first;
+    const std::function<RecordPool&()>& another;  ///< creates a pool; any thread may call it
+};
+
+void readCores(const ImageDir& images, const LanePools& records, Task& task) {
     const auto readOne = [&](model::Thread& thread, RecordPool& into) {
         thread.core = readInto<CoreEntry>(into, images, ImageKind::Core, static_cast<std::uint64_t>(thread.tid.value));
     };
     if (task.threads.size() < kManyThreads) {
         for (model::Thread& thread : task.threads)
-            readOne(thread, records.front());
+            readOne(thread, records.first);
     } else {
         ThreadPool pool(availableCores());
         for (std::size_t first = 0; first < task.threads.size(); first += kManyThreads)
-            pool.submit([&, first, &into = records.emplace_back()] {
+            pool.submit([&, first, &into = records.another()] {
                 const std::size_t end = std::min(first + kManyThreads, task.threads.size());
                 for (std::size_t i = first; i < end; ++i)
                     readOne(task.threads[i], into);
@@ -187,50 +201,86 @@ void readCores(const ImageDir& images, std::list<RecordPool>& records, Task& tas
     task.leaderEnded = task::hasEndedLeader(task);
 }
 
-std::shared_ptr<FdTable> readFdTable(const ImageDir& images, std::uint32_t id) {
-    auto table = std::make_shared<FdTable>();
-    table->id = id;
-    ImageReader reader = images.openRequired(ImageKind::Fdinfo, id);
+void readFdTable(const ImageDir& images, FdTable& table) {
+    ImageReader reader = images.openRequired(ImageKind::Fdinfo, table.id);
     while (const auto entry = reader.next<FdinfoEntry>()) {
         const FdinfoEntry& in = **entry;
         constexpr std::uint32_t kCloseOnExec = 1;  // FD_CLOEXEC
         constexpr std::uint32_t kMaxFd = 1U << 30;
         if (in.fd > kMaxFd)
             fail("{}: descriptor {} is out of range", reader.name(), in.fd);
-        table->slots.push_back({static_cast<int>(in.fd), (in.flags & kCloseOnExec) != 0, in.type, FileId{in.id}});
+        table.slots.push_back({static_cast<int>(in.fd), (in.flags & kCloseOnExec) != 0, in.type, FileId{in.id}});
     }
-    std::sort(table->slots.begin(), table->slots.end(), [](const FdSlot& a, const FdSlot& b) { return a.fd < b.fd; });
-    for (std::size_t i = 1; i < table->slots.size(); ++i)
-        if (table->slots[i - 1].fd == table->slots[i].fd)
-            fail("{}: descriptor {} is there twice", reader.name(), table->slots[i].fd);
-    return table;
+    std::sort(table.slots.begin(), table.slots.end(), [](const FdSlot& a, const FdSlot& b) { return a.fd < b.fd; });
+    for (std::size_t i = 1; i < table.slots.size(); ++i)
+        if (table.slots[i - 1].fd == table.slots[i].fd)
+            fail("{}: descriptor {} is there twice", reader.name(), table.slots[i].fd);
 }
 
-void readTask(const ImageDir& images, const memory::PageSources& pages, RestoreImages& out, Task& task) {
-    readCores(images, out.records, task);
+/// Reads the images of one process. Returns the source of its pages; null for a zombie. Stores records in `records`.
+std::unique_ptr<const memory::PageSource> readTask(const ImageDir& images, const memory::PageSources& pages,
+                                                   const LanePools& records, Task& task) {
+    readCores(images, records, task);
     if (!task.alive())
-        return;
+        return nullptr;
     const auto pid = static_cast<std::uint64_t>(task.pid.value);
-    RecordPool& records = out.records.front();
-    task.ids = readInto<TaskKobjIdsEntry>(records, images, ImageKind::Ids, pid);
-    task.mm = readInto<MmEntry>(records, images, ImageKind::Mm, pid);
+    task.ids = readInto<TaskKobjIdsEntry>(records.first, images, ImageKind::Ids, pid);
+    task.mm = readInto<MmEntry>(records.first, images, ImageKind::Mm, pid);
     memory::requireNoVmaOverlap(**task.mm);
-    task.fs = readInto<FsEntry>(records, images, ImageKind::Fs, pid);
+    task.fs = readInto<FsEntry>(records.first, images, ImageKind::Fs, pid);
     for (const model::Thread& thread : task.threads) {
         const ErrorContext context([&] { return fmt::format("thread {}", thread.tid); });
         task::requireOwnRseq(*(*thread.core)->thread_core, **task.mm);
     }
     // Requires a pagemap image for every task, even for one without private pages. If such a task needed no image, a
     // missing image would go unnoticed, and criu would restore memory as zeroes.
-    out.pages.emplace(task.pid, std::make_unique<const memory::PageSource>(
-                                    pages.openRequired(memory::MemoryObject::process(task.pid))));
+    return std::make_unique<const memory::PageSource>(pages.openRequired(memory::MemoryObject::process(task.pid)));
+}
 
-    const std::uint32_t filesId = task.ids ? (*task.ids)->files_id : static_cast<std::uint32_t>(task.pid.value);
-    auto& table = out.tree.fdTables[filesId];
-    if (!table)
-        table = readFdTable(images, filesId);
+/// Adds a process to the users of its descriptor table. Returns the table if this process is its first user.
+FdTable* shareFdTable(RestoreImages& out, Task& task) {
+    const std::uint32_t id = task.ids ? (*task.ids)->files_id : static_cast<std::uint32_t>(task.pid.value);
+    auto& table = out.tree.fdTables[id];
+    const bool isNew = table == nullptr;
+    if (isNew) {
+        table = std::make_shared<FdTable>();
+        table->id = id;
+    }
     table->users.push_back(task.pid);
     task.files = table;
+    return isNew ? table.get() : nullptr;
+}
+
+/// Reads the images of all processes and their descriptor tables. Several threads share this work.
+void readTasks(const ImageDir& images, const memory::PageSources& pages, RestoreImages& out) {
+    const auto& tasks = out.tree.tasks;
+    ThreadLanes lanes(std::clamp<std::size_t>(tasks.size() / kProcessesOfReader, 1,
+                                              std::min<std::size_t>(availableCores(), kMostReaders)));
+    std::mutex mutex;
+    const std::function<RecordPool&()> another = [&out, &mutex]() -> RecordPool& {
+        const std::scoped_lock lock(mutex);
+        return out.records.emplace_back();
+    };
+    std::vector<std::unique_ptr<const memory::PageSource>> sources(tasks.size());
+    lanes.run([&](std::size_t lane) {
+        const LanePools records{lane == 0 ? out.records.front() : another(), another};
+        const ThreadLanes::Part part = lanes.part(tasks.size(), lane);
+        for (std::size_t i = part.first; i < part.end; ++i)
+            sources[i] = readTask(images, pages, records, *tasks[i]);
+    });
+    std::vector<FdTable*> tables;
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+        if (!tasks[i]->alive())
+            continue;
+        out.pages.emplace(tasks[i]->pid, std::move(sources[i]));
+        if (FdTable* const table = shareFdTable(out, *tasks[i]); table != nullptr)
+            tables.push_back(table);
+    }
+    lanes.run([&](std::size_t lane) {
+        const ThreadLanes::Part part = lanes.part(tables.size(), lane);
+        for (std::size_t i = part.first; i < part.end; ++i)
+            readFdTable(images, *tables[i]);
+    });
 }
 
 /// Joins two entries with the same id, which describe one tun device, and returns true. Puts the path of the first
@@ -317,8 +367,7 @@ RestoreImages readImages(ImageDir& images, const memory::PageSources& pages, Log
     if (unpack)
         unpack();
     readTree(images, out.tree);
-    for (const auto& task : out.tree.tasks)
-        readTask(images, pages, out, *task);
+    readTasks(images, pages, out);
     if (!out.tree.root().alive())
         fail("the root of the tree, process {}, is dead", out.tree.root().pid);
     out.tree.nestedPids = std::make_shared<const model::NestedPids>(readNestedPids(images, out.tree));

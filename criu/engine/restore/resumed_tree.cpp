@@ -14,12 +14,14 @@
 #include <compel/remote_syscalls.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <deque>
 #include <span>
 
 #include "criu/base/error.hpp"
+#include "criu/base/thread_pool.hpp"
 #include "criu/cgroup/cgroup_restore.hpp"
 #include "criu/cgroup/set_of.hpp"
 #include "criu/engine/lazy/lazy_restore.hpp"
@@ -50,8 +52,12 @@
 namespace criu::engine {
 namespace {
 
-/// Number of processes that make system calls for criu at the same time. More processes hardly save more time.
+/// Number of processes of a lane that make system calls for criu at the same time. More processes hardly save more
+/// time.
 constexpr std::size_t kProcessesAtOnce = 32;
+
+/// Least number of processes for which another lane saves more time than its thread costs.
+constexpr std::size_t kProcessesOfLane = 8;
 
 /// Limit for the stop of a parked process, which executes criu's code. Only a lack of processor time delays the stop.
 constexpr std::chrono::minutes kStopLimit{1};
@@ -114,20 +120,13 @@ void prepareEnd(compel::Tracee& leader, std::uint64_t instruction, const CoreEnt
     leader.setSignalMask(~compel::SignalMask{0});
 }
 
-void moveThreads(const model::Task& task, const PrivilegeDrop::Threads& threads, cgroup::CgroupRestore& cgroups) {
-    const std::uint32_t ofProcess = cgroup::setOf(task.core());
-    for (const model::Thread& thread : task.threads)
-        if (const std::uint32_t set = cgroup::setOf(**thread.core); set != 0 && set != ofProcess)
-            if (const auto made = threads.find(thread.tid); made != threads.end())
-                cgroups.moveThread(HostPid(made->second->tracee.tid()), set, ofProcess);
-}
-
 /// Returns the functions that create and complete the late threads of a process. `threads`: gets the new threads.
 /// All arguments must outlive the result.
+/// `move` moves new threads to their cgroups.
 PrivilegeDrop::Late lateThreads(const RestoreRun& run, const PidMap& pids, compel::FrozenProcess& process,
                                 const model::Task& task, const compel::InjectedMemory& area,
-                                PrivilegeDrop::Threads& threads) {
-    const auto create = [&run, &pids, &process, &task, &area, &threads] {
+                                PrivilegeDrop::Threads& threads, const std::function<void()>& move) {
+    const auto create = [&run, &pids, &process, &task, &area, &threads, move] {
         const std::size_t present = process.threads().size();
         createLateThreads(process, task, run.content.tree.nested(), pids, area);
         const kernel::ProcPid dir = kernel::ProcDir().open(process.pid());
@@ -135,7 +134,7 @@ PrivilegeDrop::Late lateThreads(const RestoreRun& run, const PidMap& pids, compe
             compel::FrozenThread& thread = process.threads()[i];
             threads.emplace(pids.insideOf(dir, HostPid(thread.tracee.tid())), &thread);
         }
-        moveThreads(task, threads, run.cgroups);
+        move();
     };
     const auto compose = [steps = ThreadSteps(run, task), &task](std::size_t thread, pie::StepList& list,
                                                                  pie::RemoteData& data) {
@@ -152,90 +151,158 @@ void makeDumpable(compel::FrozenProcess& process) {
     calls.restore();
 }
 
+/// Returns the number of lanes for the processes of a restore.
+std::size_t lanesFor(const RestoreRun& run, bool keepsRestorer) {
+    // Device subsystems and lazy pages make calls in processes from criu's first thread.
+    if (!keepsRestorer || run.lazy != nullptr)
+        return 1;
+    const auto& tasks = run.content.tree.tasks;
+    const auto alive = static_cast<std::size_t>(
+        std::count_if(tasks.begin(), tasks.end(), [](const auto& task) { return task->alive(); }));
+    return std::clamp<std::size_t>(alive / kProcessesOfLane, 1, availableCores());
+}
+
+/// Calls `work`, which is a step for a process. Ignores the end of the process: only an outside process can have killed
+/// it. Only warns of other failures, because the tree is committed.
+template <typename Work>
+void attempt(const RestoreRun& run, const model::Task& task, const Work& work) {
+    try {
+        work();
+    } catch (const compel::TraceeGone&) {
+        return;
+    } catch (const compel::Error& error) {
+        if (error.code() != ESRCH)
+            run.log.warn("Process {} runs on without a part of its state: {}", task.pid, error.what());
+    }
+}
+
+/// Returns the instruction for the last system calls in a process: `known` if the process has the same code there.
+/// Otherwise searches for one, and stores it in `known`. Returns nothing if the process has no instruction with a
+/// restorer.
+std::optional<compel::SyscallInstruction> lastInstructionOf(compel::FrozenProcess& process,
+                                                            std::optional<compel::SyscallInstruction>& known) {
+    if (known && compel::hasSyscallInstruction(process.leader().tid(), *known))
+        return *known;
+    const std::optional<compel::SyscallInstruction> found = process.syscallInstruction();
+    if (!found || found->restorer == 0)
+        return std::nullopt;
+    known = found;
+    return found;
+}
+
 }  // namespace
 
 struct ResumedTree::Member {
     const model::Task* task;
     compel::InjectedMemory area;
-    Threads threads;
+    Threads threads{};
+    std::optional<compel::FrozenProcess> process{};  ///< no value before seize() and after resumeTasks()
+    std::optional<ProcessStandby> standby{};
+    bool stopped = false;  ///< true if settle() has group-stopped the process
 };
 
 ResumedTree::~ResumedTree() = default;
 
 void ResumedTree::forEach(const std::function<void(compel::FrozenProcess& process, TreePid pid)>& work) {
-    for (std::size_t i = 0; i < processes_.size(); ++i)
-        work(processes_[i], members_[i].task->pid);
+    for (Member& member : members_)
+        work(*member.process, member.task->pid);
+}
+
+/// Calls `step` for each member, in the lane of the member.
+template <typename Step>
+void ResumedTree::inLanes(const Step& step) {
+    lanes_.run([&](std::size_t lane) {
+        const ThreadLanes::Part part = lanes_.part(members_.size(), lane);
+        for (std::size_t i = part.first; i < part.end; ++i) {
+            const ErrorContext context([&] { return fmt::format("process {}", members_[i].task->pid); });
+            step(members_[i]);
+        }
+    });
+}
+
+/// Calls `work` for ranges of members, in the lane of these members. `work` gets the first index and the end of a range
+/// of at most kProcessesAtOnce members.
+template <typename Work>
+void ResumedTree::inBatches(const Work& work) {
+    lanes_.run([&](std::size_t lane) {
+        const ThreadLanes::Part part = lanes_.part(members_.size(), lane);
+        for (std::size_t first = part.first; first < part.end; first += kProcessesAtOnce)
+            work(first, std::min(first + kProcessesAtOnce, part.end));
+    });
 }
 
 ResumedTree::ResumedTree(const RestoreRun& run, const PidMap& pids, bool keepsRestorer)
-    : keepsRestorer_(keepsRestorer) {
+    : keepsRestorer_(keepsRestorer), lanes_(lanesFor(run, keepsRestorer)) {
     const RestorerAreas areas(run.control);
+    for (const auto& task : run.content.tree.tasks)
+        if (task->alive())
+            members_.push_back({task.get(), areas.of(*task)});
     // Seizes all processes before the first one gets the credentials of its user: a process with these credentials
     // could trace a process that isn't seized.
-    seize(run, pids, areas);
-    const auto forEach = [this](auto&& step) {
-        for (std::size_t i = 0; i < members_.size(); ++i) {
-            const ErrorContext context([&] { return fmt::format("process {}", members_[i].task->pid); });
-            step(processes_[i], members_[i]);
-        }
-    };
-    forEach([&run](compel::FrozenProcess& process, const Member& member) { releaseFiles(run, process, member); });
+    seize(run, pids);
+    inLanes([&run](Member& member) { releaseFiles(run, member); });
     // Registers lazy areas here: before a thread can access them, and while the processes still have the privilege to
     // create a userfaultfd.
     if (run.lazy != nullptr) {
-        forEach([&run](compel::FrozenProcess& process, const Member& member) {
-            run.lazy->handOver(process, member.area, *member.task);
+        inLanes([&run](Member& member) {
+            run.lazy->handOver(*member.process, member.area, *member.task);
             task::restoreLimit(*member.task->core().tc, {run.start.limits, run.start.limitsBefore}, RLIMIT_NOFILE,
-                               process.pid());
+                               member.process->pid());
         });
         run.lazy->begin();
     }
-    for (std::size_t first = 0; first < members_.size(); first += kProcessesAtOnce)
-        dropPrivileges(run, pids, first, std::min(first + kProcessesAtOnce, members_.size()));
-    forEach([&](compel::FrozenProcess& process, const Member& member) { complete(run, process, member); });
+    inBatches([&](std::size_t first, std::size_t end) { dropPrivileges(run, pids, first, end); });
+    inLanes([&](Member& member) { complete(run, member); });
 }
 
 /// Seizes all processes. All of them get the request to stop before criu waits for the first one.
-void ResumedTree::seize(const RestoreRun& run, const PidMap& pids, const RestorerAreas& areas) {
-    compel::FreezeOptions options;
-    options.seize.killOnExit = true;
-    options.patience = std::max<std::chrono::milliseconds>(kStopLimit, run.options.timeout);
-    for (const auto& task : run.content.tree.tasks) {
-        if (!task->alive())
-            continue;
-        const ErrorContext context([&] { return fmt::format("process {}", task->pid); });
-        options.seize.suspendSeccomp = run.content.seccomp.contains(task->pid);
-        processes_.push_back(compel::FrozenProcess::seize(pids.outside(task->pid).value, options));
-        members_.push_back({task.get(), areas.of(*task), {}});
-    }
-    for (std::size_t i = 0; i < members_.size(); ++i) {
-        Member& member = members_[i];
-        const ErrorContext context([&] { return fmt::format("process {}", member.task->pid); });
-        compel::FrozenProcess& process = processes_[i];
+void ResumedTree::seize(const RestoreRun& run, const PidMap& pids) {
+    const auto optionsFor = [&run](const Member& member) {
+        compel::FreezeOptions options;
+        options.seize.killOnExit = true;
+        options.patience = std::max<std::chrono::milliseconds>(kStopLimit, run.options.timeout);
         options.seize.suspendSeccomp = run.content.seccomp.contains(member.task->pid);
-        process.stop(options);
+        return options;
+    };
+    inLanes([&](Member& member) {
+        member.process = compel::FrozenProcess::seize(pids.outside(member.task->pid).value, optionsFor(member));
+    });
+    inLanes([&](Member& member) {
+        compel::FrozenProcess& process = *member.process;
+        process.stop(optionsFor(member));
         requireParked(process, member.area);
         const kernel::ProcPid dir = kernel::ProcDir().open(process.pid());
         // Room for late threads: other objects have pointers to the elements.
         process.threads().reserve(member.task->threads.size() + 1);
         for (compel::FrozenThread& thread : process.threads())
             member.threads.emplace(pids.insideOf(dir, HostPid(thread.tracee.tid())), &thread);
-    }
+    });
 }
 
-void ResumedTree::releaseFiles(const RestoreRun& run, compel::FrozenProcess& process, const Member& member) {
+void ResumedTree::releaseFiles(const RestoreRun& run, Member& member) {
     const model::Task& task = *member.task;
     const bool closes = task.files->users.size() > 1 && task.files->users.front() == task.pid;
     const std::vector<const FileLockEntry*> locks = run.files.locks().ofProcess(task.pid);
     if (!closes && locks.empty())
         return;
-    compel::RemoteSyscalls calls(process.leader(),
+    compel::RemoteSyscalls calls(member.process->leader(),
                                  compel::syscallInstructionIn(pie::interpreterBlob(), member.area.code));
     if (closes)
         calls.checkedCall(
             "close criu's descriptors", SYS_close_range,
             {static_cast<std::uint64_t>(run.service.first), static_cast<std::uint64_t>(run.service.last)});
     setPosixLocks(calls, member.area.data, locks);
+}
+
+/// Moves threads to the cgroups of the images that differ from those of the process.
+void ResumedTree::moveThreads(const Member& member, cgroup::CgroupRestore& cgroups) {
+    const std::uint32_t ofProcess = cgroup::setOf(member.task->core());
+    for (const model::Thread& thread : member.task->threads)
+        if (const std::uint32_t set = cgroup::setOf(**thread.core); set != 0 && set != ofProcess)
+            if (const auto made = member.threads.find(thread.tid); made != member.threads.end()) {
+                const std::scoped_lock lock(moving_);
+                cgroups.moveThread(HostPid(made->second->tracee.tid()), set, ofProcess);
+            }
 }
 
 /// Sets the credentials of the processes from index `first` to `end`. Unmaps the restorer unless commit() needs it.
@@ -252,17 +319,18 @@ void ResumedTree::dropPrivileges(const RestoreRun& run, const PidMap& pids, std:
     forEach([&](std::size_t i) {
         Member& member = members_[i];
         const model::Task& task = *member.task;
+        const auto move = [this, &member, &run] { moveThreads(member, run.cgroups); };
         if (!task.lateThreads)
-            moveThreads(task, member.threads, run.cgroups);
+            move();
         const auto seccomp = run.content.seccomp.find(task.pid);
         const UniqueFd* const users = run.nsContext.usernsOf(task);
         drops
-            .emplace_back(processes_[i], member.threads, task,
+            .emplace_back(*member.process, member.threads, task,
                           seccomp != run.content.seccomp.end() ? &seccomp->second : nullptr, common,
                           users != nullptr ? users->get() : -1,
-                          task.lateThreads
-                              ? std::optional(lateThreads(run, pids, processes_[i], task, member.area, member.threads))
-                              : std::nullopt)
+                          task.lateThreads ? std::optional(lateThreads(run, pids, *member.process, task, member.area,
+                                                                       member.threads, move))
+                                           : std::nullopt)
             .start(member.area);
     });
     std::vector<compel::Injection*> restorers;
@@ -279,11 +347,11 @@ void ResumedTree::dropPrivileges(const RestoreRun& run, const PidMap& pids, std:
     forEach([&](std::size_t i) { drops[i - first].injection().cure(); });
 }
 
-void ResumedTree::complete(const RestoreRun& run, compel::FrozenProcess& process, const Member& member) const {
+void ResumedTree::complete(const RestoreRun& run, Member& member) const {
     const model::Task& task = *member.task;
-    setThreads(process, member);
+    setThreads(member);
     if (run.nsContext.ids.isOwnNamespace()) {
-        task::restorePrivilegedAttributes(*task.core().tc, kernel::ProcDir().open(process.pid()));
+        task::restorePrivilegedAttributes(*task.core().tc, kernel::ProcDir().open(member.process->pid()));
     }
     // Threads of a process with late threads have no right to set their scheduling (ThreadSteps::compose()).
     if (run.nsContext.ids.isOwnNamespace() || task.lateThreads)
@@ -291,30 +359,34 @@ void ResumedTree::complete(const RestoreRun& run, compel::FrozenProcess& process
             task::applyScheduling(HostPid(member.threads.at(thread.tid)->tracee.tid()), *(*thread.core)->thread_core);
 }
 
-void ResumedTree::requireRights(const RestoreRun& run, const PidMap& pids) const {
+void ResumedTree::requireRights(const RestoreRun& run, const PidMap& pids) {
     const RightsCheck check(run.nsContext.ids, *run.start.labels);
-    for (std::size_t i = 0; i < members_.size(); ++i) {
-        const model::Task& task = *members_[i].task;
-        const ErrorContext context([&] { return fmt::format("process {}", task.pid); });
+    inLanes([&](const Member& member) {
+        const model::Task& task = *member.task;
         const auto seccomp = run.content.seccomp.find(task.pid);
-        check.require(processes_[i], members_[i].threads, task,
+        check.require(*member.process, member.threads, task,
                       seccomp != run.content.seccomp.end() ? &seccomp->second : nullptr,
                       task.ppid ? std::optional(pids.outside(task.ppid)) : std::nullopt);
-    }
+    });
 }
 
 ResumedTree::KillOnFailure::~KillOnFailure() {
+    std::vector<Member>& members = tree_.members_;
     // As long as criu traces a process, the kernel doesn't reuse its pid, so the signal can't reach another process.
-    for (compel::FrozenProcess& process : processes_)
-        if (!process.leader().released())
-            ::kill(process.pid(), SIGKILL);
+    for (Member& member : members)
+        if (member.process && !member.process->leader().released())
+            ::kill(member.process->pid(), SIGKILL);
     // Reaps children before their parents, because the init of a pid namespace ends only when all other processes of
-    // the namespace are reaped.
-    while (!processes_.empty())
-        processes_.pop_back();
+    // the namespace are reaped. All lanes reap at the same time, so the lane of init waits for the others.
+    tree_.lanes_.run([&](std::size_t lane) {
+        const ThreadLanes::Part part = tree_.lanes_.part(members.size(), lane);
+        for (std::size_t i = part.end; i-- > part.first;)
+            members[i].process.reset();
+    });
 }
 
-void ResumedTree::setThreads(compel::FrozenProcess& process, const Member& member) const {
+void ResumedTree::setThreads(Member& member) const {
+    compel::FrozenProcess& process = *member.process;
     const model::Task& task = *member.task;
     const Threads& threads = member.threads;
     if (threads.size() != task.threads.size())
@@ -348,16 +420,15 @@ void ResumedTree::setThreads(compel::FrozenProcess& process, const Member& membe
 
 /// Calls `work` for each thread that has syscall user dispatch in the images.
 template <typename Work>
-void ResumedTree::forEachDispatch(const model::Task& task, const Threads& threads, const Work& work) {
-    for (const model::Thread& thread : task.threads)
+void ResumedTree::forEachDispatch(const Member& member, const Work& work) {
+    for (const model::Thread& thread : member.task->threads)
         if (const UserDispatch* const dispatch = (*thread.core)->thread_core->user_dispatch; dispatch != nullptr)
-            work(threads.at(thread.tid)->tracee,
+            work(member.threads.at(thread.tid)->tracee,
                  compel::UserDispatch{dispatch->selector, dispatch->start, dispatch->size});
 }
 
 void ResumedTree::commit(const RestoreRun& run, bool stopAll) {
-    for (std::size_t i = 0; i < processes_.size(); ++i)
-        show(run, i);
+    inLanes([&run](Member& member) { show(run, member); });
     standsBy_ = keepsRestorer_ && beginStandby(run, stopAll);
     if (!standsBy_)
         recordProcesses(run.log);
@@ -367,19 +438,19 @@ void ResumedTree::commit(const RestoreRun& run, bool stopAll) {
 
 /// Lets main threads end that have ended in the images. Comes after the commit, because an ended thread has no memory.
 void ResumedTree::endLeaders(const RestoreRun& run) {
-    for (std::size_t i = 0; i < processes_.size(); ++i) {
-        if (!members_[i].task->leaderEnded)
-            continue;
+    inLanes([&](Member& member) {
+        if (!member.task->leaderEnded)
+            return;
         if (standsBy_)
-            attempt(run, i, [&] { standbys_[i].endLeader(); });
-        attempt(run, i, [&] { processes_[i].releaseEndingLeader(); });
-    }
+            attempt(run, *member.task, [&] { member.standby->endLeader(); });
+        attempt(run, *member.task, [&] { member.process->releaseEndingLeader(); });
+    });
 }
 
 void ResumedTree::settle(const RestoreRun& run, bool stopAll, bool freezes) {
     endLeaders(run);
     // Stops processes in stand-by, because the stand-by also stops them if criu is killed before this call.
-    forEachLiving(run, [&](std::size_t i) { stop(i, stopAll); });
+    forEachLiving(run, [&](Member& member) { stop(member, stopAll); });
     if (!freezes)
         return;
     endStandby(run);
@@ -389,100 +460,85 @@ void ResumedTree::settle(const RestoreRun& run, bool stopAll, bool freezes) {
 /// Lets `criu rescue` end the rest of the tree if criu is killed between the resumes of two processes.
 void ResumedTree::recordProcesses(Log& log) const {
     std::vector<HostPid> pids;
-    for (const compel::FrozenProcess& process : processes_)
-        pids.emplace_back(process.pid());
+    for (const Member& member : members_)
+        pids.emplace_back(member.process->pid());
     recordResuming(pids, log);
 }
 
 /// Gives all threads their own registers and their syscall user dispatch, and unmaps the restorers.
 void ResumedTree::endStandby(const RestoreRun& run) {
     if (standsBy_)
-        forEachLiving(run, [&](std::size_t i) { standbys_[i].end(); });
-    standbys_.clear();
+        forEachLiving(run, [](Member& member) { member.standby->end(); });
+    for (Member& member : members_)
+        member.standby.reset();
     if (keepsRestorer_)
-        for (std::size_t first = 0; first < members_.size(); first += kProcessesAtOnce)
-            unmapRestorers(run, first, std::min(first + kProcessesAtOnce, members_.size()));
+        inBatches([&](std::size_t first, std::size_t end) { unmapRestorers(run, first, end); });
     if (standsBy_)
         return;  // the end of the stand-by has switched dispatch on
-    for (std::size_t i = 0; i < processes_.size(); ++i)
-        forEachDispatch(*members_[i].task, members_[i].threads,
-                        [&](compel::Tracee& thread, const compel::UserDispatch& dispatch) {
-                            attempt(run, i, [&] { thread.setUserDispatch(dispatch); });
-                        });
+    inLanes([&run](Member& member) {
+        forEachDispatch(member, [&](compel::Tracee& thread, const compel::UserDispatch& dispatch) {
+            attempt(run, *member.task, [&] { thread.setUserDispatch(dispatch); });
+        });
+    });
 }
 
 /// Sets the dumpable flag of the images. From then on, other processes of the same user may read and change the process
 /// (ptrace(2)). So all processes must have their credentials.
-void ResumedTree::show(const RestoreRun& run, std::size_t index) {
-    if (!becomesDumpable(run, *members_[index].task))
+void ResumedTree::show(const RestoreRun& run, Member& member) {
+    if (!becomesDumpable(run, *member.task))
         return;
     try {
-        makeDumpable(processes_[index]);
+        makeDumpable(*member.process);
     } catch (const compel::TraceeGone&) {
         return;  // ignored: only an outside process can have killed the process
     }
 }
 
-/// Calls `work`, which is a step for the process `index`. Ignores the end of the process: only an outside process can
-/// have killed it. Only warns of other failures, because the tree is committed.
-template <typename Work>
-void ResumedTree::attempt(const RestoreRun& run, std::size_t index, const Work& work) {
-    try {
-        work();
-    } catch (const compel::TraceeGone&) {
-        return;
-    } catch (const compel::Error& error) {
-        if (error.code() != ESRCH)
-            run.log.warn("Process {} runs on without a part of its state: {}", members_[index].task->pid, error.what());
-    }
-}
-
-/// Calls attempt() for each process. `work` gets the index of the process.
+/// Calls attempt() for each process, with its member.
 template <typename Work>
 void ResumedTree::forEachLiving(const RestoreRun& run, const Work& work) {
-    for (std::size_t i = 0; i < processes_.size(); ++i)
-        attempt(run, i, [&] { work(i); });
+    inLanes([&](Member& member) { attempt(run, *member.task, [&] { work(member); }); });
 }
 
-void ResumedTree::stop(std::size_t index, bool stopAll) {
-    const model::Task& task = *members_[index].task;
+void ResumedTree::stop(Member& member, bool stopAll) {
+    const model::Task& task = *member.task;
     if (!stopAll && task.state != model::TaskState::Stopped)
         return;
-    stopped_.emplace_back(processes_[index].pid());
+    member.stopped = true;
     const bool wasStopped = task.state == model::TaskState::Stopped;
-    processes_[index].stopAsGroup(wasStopped ? stopSignalOf(*task.core().tc) : SIGSTOP);
+    member.process->stopAsGroup(wasStopped ? stopSignalOf(*task.core().tc) : SIGSTOP);
 }
 
 /// Begins the stand-by of all processes. Returns false, and begins none, if a thread can't be in stand-by: a thread
 /// with a shadow stack.
 bool ResumedTree::beginStandby(const RestoreRun& run, bool stopAll) {
-    std::vector<ProcessStandby>& standbys = standbys_;
-    standbys.reserve(processes_.size());
-    for (std::size_t i = 0; i < processes_.size(); ++i) {
-        standbys.emplace_back(processes_[i], members_[i].area,
-                              stopAll || members_[i].task->state == model::TaskState::Stopped,
-                              members_[i].task->leaderEnded);
+    std::atomic<bool> possible{true};
+    inLanes([&](Member& member) {
+        ProcessStandby& standby = member.standby.emplace(*member.process, member.area,
+                                                         stopAll || member.task->state == model::TaskState::Stopped,
+                                                         member.task->leaderEnded);
         // Seccomp filters of the process may forbid the calls.
-        if (!run.content.seccomp.contains(members_[i].task->pid))
-            addFiles(run, *members_[i].task->files, standbys.back());
-        forEachDispatch(*members_[i].task, members_[i].threads,
-                        [&](const compel::Tracee& thread, const compel::UserDispatch& dispatch) {
-                            standbys.back().addDispatch(thread, dispatch);
-                        });
+        if (!run.content.seccomp.contains(member.task->pid))
+            addFiles(run, *member.task->files, standby);
+        forEachDispatch(member, [&](const compel::Tracee& thread, const compel::UserDispatch& dispatch) {
+            standby.addDispatch(thread, dispatch);
+        });
         try {
-            if (!standbys.back().prepare())
-                return false;
+            if (possible && !standby.prepare())
+                possible = false;
         } catch (const compel::TraceeGone&) {
-            continue;  // ignored: only an outside process can have killed the process
+            return;  // ignored: only an outside process can have killed the process
         }
-    }
-    for (ProcessStandby& standby : standbys) {
+    });
+    if (!possible)
+        return false;
+    inLanes([](Member& member) {
         try {
-            standby.begin();
+            member.standby->begin();
         } catch (const compel::TraceeGone&) {
-            continue;
+            return;  // ignored, for the same reason
         }
-    }
+    });
     return true;
 }
 
@@ -491,10 +547,12 @@ bool ResumedTree::beginStandby(const RestoreRun& run, bool stopAll) {
 void ResumedTree::unmapRestorers(const RestoreRun& run, std::size_t first, std::size_t end) {
     std::deque<compel::Injection> restorers;
     std::vector<compel::Injection*> all;
+    std::optional<compel::SyscallInstruction> instruction;
     for (std::size_t i = first; i < end; ++i) {
+        compel::FrozenProcess& process = *members_[i].process;
         try {
-            all.push_back(&restorers.emplace_back(processes_[i].leader(), pie::interpreterBlob(), members_[i].area,
-                                                  instructionOf(processes_[i])));
+            all.push_back(&restorers.emplace_back(process.leader(), pie::interpreterBlob(), members_[i].area,
+                                                  lastInstructionOf(process, instruction)));
         } catch (const compel::TraceeGone&) {
             continue;  // ignored: only an outside process can have killed the process
         } catch (const compel::Error& error) {
@@ -513,26 +571,21 @@ void ResumedTree::unmapRestorers(const RestoreRun& run, std::size_t first, std::
     }
 }
 
-/// Returns the instruction for the last system calls in a process. Searches only if the process has other code than the
-/// process before. Returns nothing if the process has no instruction with a restorer.
-std::optional<compel::SyscallInstruction> ResumedTree::instructionOf(compel::FrozenProcess& process) {
-    if (instruction_ && compel::hasSyscallInstruction(process.leader().tid(), *instruction_))
-        return *instruction_;
-    const std::optional<compel::SyscallInstruction> found = process.syscallInstruction();
-    if (!found || found->restorer == 0)
-        return std::nullopt;
-    instruction_ = found;
-    return found;
-}
-
 void ResumedTree::resumeTasks(const RestoreRun& run) {
     if (!finished_)
         endStandby(run);
+    std::vector<HostPid> stopped;
+    for (const Member& member : members_)
+        if (member.stopped)
+            stopped.emplace_back(member.process->pid());
     // Ignores errors: a thread that criu has resumed before has ended the process.
-    forEachLiving(run, [&](std::size_t i) { processes_[i].detach(); });
+    forEachLiving(run, [](Member& member) {
+        compel::FrozenProcess process = std::move(*member.process);
+        member.process.reset();
+        process.detach();
+    });
     members_.clear();
-    processes_.clear();
-    waitGroupStop(stopped_);
+    waitGroupStop(stopped);
 }
 
 bool ResumedTree::becomesDumpable(const RestoreRun& run, const model::Task& task) {
