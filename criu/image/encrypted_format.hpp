@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "criu/base/crypto.hpp"
+#include "criu/base/crypto/crypto.hpp"
 #include "criu/image/catalogue.hpp"
 
 /// Format of encrypted-N.img (Documentation/images.md): the magics of an image, then encrypted blocks. The key of a

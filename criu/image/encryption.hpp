@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "criu/base/crypto.hpp"
-#include "criu/base/key_agreement.hpp"
+#include "criu/base/crypto/crypto.hpp"
+#include "criu/base/crypto/key_agreement.hpp"
 #include "criu/image/catalogue.hpp"
 
 /// Keys of encrypted images (Documentation/images.md). Each dump has a dump key. encryption.img contains the dump key

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "criu/base/crypto.hpp"
-#include "criu/base/key_agreement.hpp"
-#include "criu/base/x509.hpp"
+#include "criu/base/crypto/crypto.hpp"
+#include "criu/base/crypto/key_agreement.hpp"
+#include "criu/base/crypto/x509.hpp"
 
 /// Functions that read key files in formats of other programs. `openssl genpkey` and PKIs write keys and certificates
 /// as PEM; age-keygen writes one key a line. The functions ignore text between PEM blocks, except lines of age.

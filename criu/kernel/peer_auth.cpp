@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <span>
 
-#include "criu/base/crypto.hpp"
+#include "criu/base/crypto/crypto.hpp"
 #include "criu/base/error.hpp"
 #include "criu/kernel/mm/process_vm.hpp"
 #include "criu/kernel/pass_fd.hpp"

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "criu/base/crypto.hpp"
-#include "criu/base/key_agreement.hpp"
+#include "criu/base/crypto/crypto.hpp"
+#include "criu/base/crypto/key_agreement.hpp"
 #include "criu/image/directory_outlet.hpp"
 #include "criu/image/encrypting_outlet.hpp"
 #include "criu/image/encryption.hpp"

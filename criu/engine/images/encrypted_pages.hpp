@@ -4,7 +4,7 @@
 #include <memory>
 #include <span>
 
-#include "criu/base/key_agreement.hpp"
+#include "criu/base/crypto/key_agreement.hpp"
 #include "criu/image/encrypting_outlet.hpp"
 #include "criu/image/image_dir.hpp"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "criu/base/key_agreement.hpp"
+#include "criu/base/crypto/key_agreement.hpp"
 #include "criu/engine/images/image_transfer.hpp"
 #include "criu/image/encryption.hpp"
 #include "criu/image/image_dir.hpp"

@@ -12,7 +12,7 @@
 
 #include <algorithm>
 
-#include "criu/base/crypto.hpp"
+#include "criu/base/crypto/crypto.hpp"
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
 #include "criu/base/ready_wait.hpp"

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <span>
 
-#include "criu/base/crypto.hpp"
+#include "criu/base/crypto/crypto.hpp"
 #include "criu/base/descriptors.hpp"
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"

@@ -9,8 +9,8 @@
 
 #include <cerrno>
 
+#include "criu/base/crypto/gnutls.hpp"
 #include "criu/base/error.hpp"
-#include "criu/base/gnutls.hpp"
 
 namespace criu::memory {
 namespace {

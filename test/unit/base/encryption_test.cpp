@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "criu/base/crypto.hpp"
+#include "criu/base/crypto/crypto.hpp"
 #include "criu/base/error.hpp"
 #include "criu/image/encrypted_format.hpp"
 #include "criu/image/image_outlet.hpp"

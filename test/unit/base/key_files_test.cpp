@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "criu/base/key_agreement.hpp"
+#include "criu/base/crypto/key_agreement.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/image/key_files.hpp"

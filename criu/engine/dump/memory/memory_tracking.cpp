@@ -10,7 +10,7 @@
 #include <compel/error.hpp>
 #include <compel/remote_syscalls.hpp>
 
-#include "criu/base/crypto.hpp"
+#include "criu/base/crypto/crypto.hpp"
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
 #include "criu/engine/dump/frozen_tree.hpp"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "criu/base/crypto.hpp"
+#include "criu/base/crypto/crypto.hpp"
 
 /// Key agreement: creates a secret that only its creator and the owner of a key pair can compute. It uses libgcrypt,
 /// because GnuTLS 3.7 has neither RSA-OAEP nor ECDH with a single key. criu loads libgcrypt when it creates the first

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "criu/base/crypto.hpp"
+#include "criu/base/crypto/crypto.hpp"
 #include "criu/base/shared_library.hpp"
 
 namespace criu::crypto {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/base/gnutls.hpp"
+#include "criu/base/crypto/gnutls.hpp"
 
 #include <limits>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/base/crypto.hpp"
+#include "criu/base/crypto/crypto.hpp"
 
 #include <gnutls/crypto.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 
 #include <algorithm>
 
+#include "criu/base/crypto/gnutls.hpp"
 #include "criu/base/error.hpp"
-#include "criu/base/gnutls.hpp"
 
 namespace criu::crypto {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/base/key_agreement.hpp"
+#include "criu/base/crypto/key_agreement.hpp"
 
 #include <gcrypt.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/base/x509.hpp"
+#include "criu/base/crypto/x509.hpp"
 
 #include <gnutls/abstract.h>
 #include <gnutls/x509.h>
@@ -9,8 +9,8 @@
 #include <array>
 #include <ctime>
 
+#include "criu/base/crypto/gnutls.hpp"
 #include "criu/base/error.hpp"
-#include "criu/base/gnutls.hpp"
 
 namespace criu::crypto {
 namespace {

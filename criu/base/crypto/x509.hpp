@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "criu/base/crypto.hpp"
-#include "criu/base/key_agreement.hpp"
+#include "criu/base/crypto/crypto.hpp"
+#include "criu/base/crypto/key_agreement.hpp"
 
 /// Functions for keys and certificates in standard formats, and for signatures.
 namespace criu::crypto {
