@@ -71,10 +71,7 @@ public:
             refuse(file, "in a socket's queue");
         const kernel::IoUringInfo info = kernel::parseIoUring(file.info.text);
         requireIdle(file, info);
-        if (info.polledByKernel)
-            refuse(file,
-                   "with a kernel thread that submits for it (IORING_SETUP_SQPOLL) with the credentials of its setup, "
-                   "which a restore couldn't give it");
+        const RingThread* const thread = info.polledByKernel ? threadOf(file, info) : nullptr;
         if (info.personalities)
             refuse(file, "with registered credentials");
         if (info.busyPolling)
@@ -93,6 +90,8 @@ public:
         out.buffer_slots = info.bufferSlots;
         probe.store(out, arena);
         storeBuffers(info, out, arena);
+        if (thread != nullptr)
+            storeThread(file, info, *thread, out, arena);
 
         Pending pending{file.pid, file.describe(), &out, info.files, probe.hasEventFd()};
         if (!pending.files.empty() || pending.hasEventFd)
@@ -100,6 +99,12 @@ public:
     }
 
     void finish(FileDump& dump) override {
+        for (const auto& [id, name] : polled_)
+            if (const std::vector<HostPid> users = dump.users(id); users.size() > 1)
+                fail(
+                    "{} is an io_uring with a kernel thread (IORING_SETUP_SQPOLL), and process {} has inherited it, "
+                    "so it can't be dumped",
+                    name, users.back());
         std::map<HostPid, Candidates> all;
         for (const Pending& ring : pending_) {
             const auto [at, fresh] = all.try_emplace(ring.pid);
@@ -126,6 +131,36 @@ private:
     };
     /// File ids of a process' descriptors; the key is the escaped text of the link /proc/PID/fd/N.
     using Candidates = std::map<std::string, std::set<FileId>, std::less<>>;
+
+    /// Returns the kernel thread that submits requests of the ring. Refuses rings whose thread a restore couldn't create.
+    const RingThread* threadOf(const OpenFd& file, const kernel::IoUringInfo& info) const {
+        const RingThread* const thread = owners_.threadOf(file.pid, file.fd);
+        if (thread == nullptr)
+            refuse(file, "with a kernel thread (IORING_SETUP_SQPOLL) whose memory the process doesn't map");
+        if (info.sqTail != info.sqTaken)
+            refuse(file,
+                   fmt::format("whose kernel thread hasn't taken {}", plural(info.sqTail - info.sqTaken, "request")),
+                   RingRefusal::ForNow);
+        if (info.sqTaken / (info.cqMask + 1) > kMostThreadRounds)
+            refuse(file, fmt::format("whose kernel thread has served {}: counting as far would take too long",
+                                     plural(info.sqTaken, "request")));
+        return thread;
+    }
+
+    void storeThread(const OpenFd& file, const kernel::IoUringInfo& info, const RingThread& thread, IoUringEntry& out,
+                     Arena& arena) {
+        if (out.fown->pid != 0)
+            refuse(file, "with a kernel thread (IORING_SETUP_SQPOLL) and with a signal owner (F_SETOWN)");
+        out.setup_flags |= IORING_SETUP_SQPOLL;
+        out.thread = arena.make<IoUringThread>();
+        out.thread->ring = threads_.emplace(info.thread, out.id).first->second;
+        if (thread.cpu) {
+            out.setup_flags |= IORING_SETUP_SQ_AFF;
+            out.thread->has_cpu = 1;
+            out.thread->cpu = *thread.cpu;
+        }
+        polled_.emplace(FileId{out.id}, file.describe());
+    }
 
     static void storeBuffers(const kernel::IoUringInfo& info, IoUringEntry& out, Arena& arena) {
         out.buffers = arena.array<IoUringBuffer*>(info.buffers.size());
@@ -187,6 +222,8 @@ private:
 
     const RingOwners& owners_;
     std::vector<Pending> pending_;
+    std::map<FileId, std::string> polled_;             ///< texts for messages about the rings with a kernel thread
+    std::map<std::int32_t, std::uint32_t> threads_;  ///< first ring of each kernel thread; the key is the thread's tid
 };
 
 class IoUringKindRestore final : public FileKindRestore {

@@ -25,4 +25,8 @@ std::shared_ptr<RestoredFile> makeRestoredIoUring(const IoUringEntry& entry);
 /// second.
 inline constexpr std::uint32_t kMostIoUringRequests = 1U << 28;
 
+/// Maximum value of the request counter of a ring with a kernel thread, divided by the number of its completions. A
+/// restore lets the thread take that many requests at once, and then waits for it, about 10,000 times a second.
+inline constexpr std::uint32_t kMostThreadRounds = 1U << 19;
+
 }  // namespace criu::files

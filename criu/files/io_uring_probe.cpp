@@ -16,7 +16,7 @@ int askHere(int ring, unsigned request) noexcept {
     return -kernel::registerIoUring(ring, request, reinterpret_cast<const void*>(kNowhere), 1);
 }
 
-/// Scope in which a counter of the program has a changed value, so that fdinfo shows an entry that doesn't exist.
+/// Scope in which a counter of the ring has a changed value, so that fdinfo shows an entry that was taken before.
 class RingCounterProbe {
 public:
     RingCounterProbe(std::uint32_t& counter, std::uint32_t value) : counter_(counter), before_(counter) {
@@ -86,10 +86,14 @@ std::optional<std::uint32_t> IoUringProbe::firstIndex(const io_uring_params& par
     const kernel::IoUringMemory memory(ring_, parameters);
     std::uint32_t value = 0;
     const iovec local{&value, sizeof(value)};
-    const iovec remote{&memory.sqArray()[info_.sqTaken & info_.sqMask], sizeof(value)};
+    const iovec remote{&memory.sqArray()[shownRequest() & info_.sqMask], sizeof(value)};
     if (::process_vm_readv(::getpid(), &local, 1, &remote, 1, 0) != sizeof(value))
         return std::nullopt;
     return value;
+}
+
+std::uint32_t IoUringProbe::shownRequest() const noexcept {
+    return info_.sqTail == info_.sqTaken ? info_.sqTaken - 1 : info_.sqTaken;
 }
 
 void IoUringProbe::findSizes() {
@@ -113,8 +117,9 @@ void IoUringProbe::findSizes() {
     }
     const kernel::IoUringMemory memory(ring_, parameters);
     std::optional<RingCounterProbe> nudge;
+    // Changes the counter that only the kernel writes: a kernel thread submits requests up to the other counter.
     if (info_.sqTail == info_.sqTaken)
-        nudge.emplace(memory.sqTail(), info_.sqTaken + 1);
+        nudge.emplace(memory.sqHead(), shownRequest());
     const kernel::IoUringInfo shown = infoOf(ring_);
     if (shown.sqShown == 0)
         flags_ |= kernel::kIoUringNoArray;
@@ -126,7 +131,8 @@ std::string IoUringProbe::whatCantBeCarried() {
     if (!doubt_.empty())
         return doubt_;
     if (::syscall(SYS_io_uring_enter, ring_, 0, 0, 0, nullptr, 0) < 0)
-        return "that isn't enabled yet (IORING_SETUP_R_DISABLED)";
+        return errno == EOWNERDEAD ? "whose kernel thread (IORING_SETUP_SQPOLL) has ended with its process"
+                                   : "that isn't enabled yet (IORING_SETUP_R_DISABLED)";
     if (!belongsToAnother(ring_)) {
         answers_ = askRing([this](unsigned request) { return askHere(ring_, request); });
         answers_.bufferGroup = firstBufferGroup();

@@ -52,6 +52,8 @@ public:
 
 private:
     void findSizes();
+    /// Returns the position of the first request that fdinfo shows during the probe.
+    [[nodiscard]] std::uint32_t shownRequest() const noexcept;
     [[nodiscard]] std::optional<std::uint32_t> firstBufferGroup() const;
     [[nodiscard]] io_uring_params alike(std::uint32_t flags) const;
     [[nodiscard]] std::optional<std::uint32_t> firstIndex(const io_uring_params& parameters) const;

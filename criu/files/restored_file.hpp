@@ -26,6 +26,7 @@ namespace criu::files {
 class FileOpener;
 class MemoryRegistrar;
 class PlacedFiles;
+class PolledRing;
 class SessionTerminal;
 
 /// Place in which a restore will open a file.
@@ -92,6 +93,8 @@ public:
     [[nodiscard]] virtual SessionTerminal* asTerminal() { return nullptr; }
     /// Returns null for files without registered memory.
     [[nodiscard]] virtual const MemoryRegistrar* asMemoryRegistrar() const { return nullptr; }
+    /// Returns null for files other than rings with a kernel thread.
+    [[nodiscard]] virtual const PolledRing* asPolledRing() const { return nullptr; }
 };
 
 }  // namespace criu::files

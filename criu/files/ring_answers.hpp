@@ -20,6 +20,11 @@ struct RingAnswers {
     std::optional<std::uint32_t> bufferGroup;
 };
 
+/// Kernel thread that submits the requests of a ring (IORING_SETUP_SQPOLL).
+struct RingThread {
+    std::optional<std::uint32_t> cpu;  ///< only processor on which the thread may run; unset if it may run on several
+};
+
 /// Results of queries that ring owners made to their rings (IORING_SETUP_SINGLE_ISSUER), because the kernel refuses
 /// queries by other threads.
 class RingOwners {
@@ -28,6 +33,9 @@ public:
     /// Returns the results for the ring to which a process' descriptor refers. Returns null if criu doesn't know the
     /// ring owner.
     [[nodiscard]] virtual const RingAnswers* answersTo(HostPid pid, int fd) const = 0;
+    /// Returns the kernel thread of the ring to which a process' descriptor refers. Returns null if the ring has none,
+    /// or if the process hasn't mapped the ring.
+    [[nodiscard]] virtual const RingThread* threadOf(HostPid pid, int fd) const = 0;
 };
 
 }  // namespace criu::files

@@ -70,11 +70,9 @@ public:
         value(trimmed(text.substr(colon + 1)));
     }
 
-    [[nodiscard]] IoUringInfo take() {
+    [[nodiscard]] std::optional<IoUringInfo> take() {
         constexpr unsigned kNeeded = 6;
-        if (found_ != kNeeded)
-            fail("fdinfo doesn't show the counters of an io_uring");
-        return std::move(info_);
+        return found_ == kNeeded ? std::optional(std::move(info_)) : std::nullopt;
     }
 
 private:
@@ -92,7 +90,9 @@ private:
         else if (section_ == "CachedCqTail")
             counter(text, info_.cqPosted, 10);
         else if (section_ == "SqThread")
-            info_.polledByKernel = !text.starts_with('-');
+            info_.polledByKernel = unlessNegative(text, info_.thread);
+        else if (section_ == "SqThreadCpu")
+            unlessNegative(text, info_.threadCpu);
         else if (section_ == "UserFiles")
             info_.fileSlots = parseLoneNumber<std::uint32_t>(text, "UserFiles", 10);
         else if (section_ == "UserBufs")
@@ -101,6 +101,13 @@ private:
             info_.personalities = true;
         else if (section_ == "NAPI")
             info_.busyPolling = text != "disabled";
+    }
+
+    bool unlessNegative(std::string_view text, std::int32_t& out) const {
+        if (text.starts_with('-'))
+            return false;
+        out = parseLoneNumber<std::int32_t>(text, section_, 10);
+        return true;
     }
 
     void counter(std::string_view text, std::uint32_t& out, int base) {
@@ -143,6 +150,13 @@ private:
 }  // namespace
 
 IoUringInfo parseIoUring(std::string_view text) {
+    std::optional<IoUringInfo> info = findIoUring(text);
+    if (!info)
+        fail("fdinfo doesn't show the counters of an io_uring");
+    return *std::move(info);
+}
+
+std::optional<IoUringInfo> findIoUring(std::string_view text) {
     InfoParser parser;
     Scanner lines(text);
     std::string_view line;

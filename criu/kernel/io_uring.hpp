@@ -38,6 +38,8 @@ struct IoUringInfo {
     std::uint32_t cqHead = 0;
     std::uint32_t cqPosted = 0;      ///< total number of completions that the kernel has posted (CachedCqTail)
     bool polledByKernel = false;     ///< true if a kernel thread submits requests (IORING_SETUP_SQPOLL)
+    std::int32_t thread = -1;        ///< tid of this kernel thread in the first pid namespace of the machine
+    std::int32_t threadCpu = -1;     ///< processor on which this kernel thread has run last
     std::uint32_t fileSlots = 0;     ///< size of the registered file table, empty slots included
     std::uint32_t bufferSlots = 0;   ///< size of the registered buffer table, empty slots included
     std::vector<IoUringFile> files;  ///< registered files in non-empty slots
@@ -54,6 +56,8 @@ struct IoUringInfo {
 
 /// Parses fdinfo. Throws Error if the text lacks lines that Linux 6.1 and later show.
 [[nodiscard]] IoUringInfo parseIoUring(std::string_view text);
+/// Returns nullopt instead of an error. The kernel shows none of these lines while another thread works for the ring.
+[[nodiscard]] std::optional<IoUringInfo> findIoUring(std::string_view text);
 
 /// Calls io_uring_setup(2).
 [[nodiscard]] UniqueFd createIoUring(std::uint32_t entries, io_uring_params& parameters);

@@ -125,6 +125,7 @@ constexpr auto kFieldRules = [] {
         {"pidfd_entry", "ino", Id, PidfdTarget},
         {"io_uring_entry", "id", Id, File},
         {"io_uring_entry", "eventfd_id", Id, File},
+        {"io_uring_thread", "ring", Id, File},
         {"io_uring_file", "slot", Key, File, "registered file"},
         {"io_uring_file", "file_id", Id, File},
         {"posix_queue_file_entry", "id", Id, File},

@@ -10,6 +10,7 @@
 #include "criu/device/dump_devices.hpp"
 #include "criu/engine/dump/files/ring_owners.hpp"
 #include "criu/engine/dump/files/ring_requests.hpp"
+#include "criu/engine/dump/files/ring_threads.hpp"
 #include "criu/engine/dump/frozen.hpp"
 #include "criu/engine/dump/frozen_tree.hpp"
 #include "criu/engine/dump/memory/early_pages.hpp"
@@ -38,6 +39,7 @@ ExaminedPhase::ExaminedPhase(FrozenPhase& frozen, const GuardedFiles& guardedFil
         mayInject_ = refusals.attempt([&] {
             const std::vector<TaskRing> rings = findRings(frozen.tree());
             awaitRingRequests(rings, frozen.stop(), frozen.log());
+            examineRingThreads(rings);
             askRingOwners(rings, frozen.stop(), frozen.log().journal());
         });
     locked_ = refusals.attempt([&] { namespaces_.lock(); });

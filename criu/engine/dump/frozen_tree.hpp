@@ -30,6 +30,7 @@ class Freezer;
 
 namespace criu::files {
 struct RingAnswers;
+struct RingThread;
 }
 
 namespace criu::kernel {
@@ -66,6 +67,8 @@ struct FrozenTask {
     bool hasRings = false;       ///< true if the process has ring descriptors (io_uring)
     /// Results of askRingOwners() for the rings that have a ring owner. The key is the ring's descriptor.
     std::map<int, std::shared_ptr<const files::RingAnswers>> ringAnswers;
+    /// Results of examineRingThreads() for the rings with a kernel thread. The key is the ring's descriptor.
+    std::map<int, std::shared_ptr<const files::RingThread>> ringThreads;
     /// Tid of the thread that is the kernel's parent of this process; 0 for the main thread of the parent process.
     HostPid parentThread;
     /// Objects that a thread doesn't share with the main thread. One element for each thread, in the order of

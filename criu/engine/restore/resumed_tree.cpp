@@ -34,6 +34,7 @@
 #include "criu/engine/restore/restore_run.hpp"
 #include "criu/engine/restore/task/drop_privileges.hpp"
 #include "criu/engine/restore/task/late_threads.hpp"
+#include "criu/engine/restore/task/polled_rings.hpp"
 #include "criu/engine/restore/task/restorer_area.hpp"
 #include "criu/engine/restore/task/rights_check.hpp"
 #include "criu/engine/restore/task/thread_steps.hpp"
@@ -252,6 +253,7 @@ ResumedTree::ResumedTree(const RestoreRun& run, const PidMap& pids, bool keepsRe
         run.lazy->begin();
     }
     inBatches([&](std::size_t first, std::size_t end) { dropPrivileges(run, pids, first, end); });
+    createPolledRings(run);
     inLanes([&](Member& member) { complete(run, member); });
 }
 
@@ -336,15 +338,31 @@ void ResumedTree::dropPrivileges(const RestoreRun& run, const PidMap& pids, std:
     std::vector<compel::Injection*> restorers;
     forEach([&](std::size_t i) {
         drops[i - first].finish();
-        restorers.push_back(&drops[i - first].injection());
+        compel::Injection& restorer = drops[i - first].injection();
+        if (keepsRestorer_ || !PolledRings(run, *members_[i].task).empty())
+            restorer.leave();
+        else
+            restorers.push_back(&restorer);
     });
-    if (keepsRestorer_) {
-        for (compel::Injection* const restorer : restorers)
-            restorer->leave();
-        return;
-    }
     compel::Injection::cureAll(restorers);
-    forEach([&](std::size_t i) { drops[i - first].injection().cure(); });
+    for (compel::Injection* const restorer : restorers)
+        restorer->cure();
+}
+
+/// Creates the rings with kernel threads. Comes after all late threads are created, because kernel threads take free
+/// tids.
+void ResumedTree::createPolledRings(const RestoreRun& run) {
+    inLanes([&](Member& member) {
+        const PolledRings rings(run, *member.task);
+        if (rings.empty())
+            return;
+        compel::Injection injection(member.process->leader(), pie::interpreterBlob(), member.area);
+        rings.create(*member.process, injection, member.area);
+        if (keepsRestorer_)
+            injection.leave();
+        else
+            injection.cure();
+    });
 }
 
 void ResumedTree::complete(const RestoreRun& run, Member& member) const {

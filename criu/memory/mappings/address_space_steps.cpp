@@ -55,6 +55,27 @@ void forEachAdvice(const VmaEntry& vma, Use&& use) {
 
 }  // namespace
 
+void addIoUringSteps(std::span<const RingMapping> rings, const RangeSet& taken, pie::StepList& steps) {
+    if (rings.empty())
+        return;
+    const std::vector<Range> gaps = taken.gaps();
+    occupy(gaps, steps);
+    for (const RingMapping& ring : rings) {
+        const VmaEntry& vma = *ring.vma;
+        const std::uint64_t size = vma.end - vma.start;
+        steps.call(pie::Subject::MapMemory, vma.start, SYS_munmap, vma.start, size);
+        steps
+            .call(pie::Subject::MapMemory, vma.start, SYS_mmap, 0, size, protectionOf(vma), MAP_SHARED, ring.fd,
+                  vma.pgoff)
+            .check = pie::ResultCheck::Equals;
+        forEachAdvice(vma, [&](unsigned advice) {
+            steps.call(pie::Subject::AdviseMemory, vma.start, SYS_madvise, vma.start, size, advice);
+        });
+    }
+    for (const Range& gap : gaps)
+        steps.call(pie::Subject::UnmapOld, gap.start, SYS_munmap, gap.start, gap.size());
+}
+
 void AddressSpace::installGuards() const {
     for (const Range& guard : guards_)
         for (const PlacedVma& placed : vmas_) {
@@ -126,28 +147,15 @@ void AddressSpace::addLateSteps(pie::StepList& steps) const {
 }
 
 void AddressSpace::addIoUringSteps(MappedFiles& files, const RangeSet& others, pie::StepList& steps) const {
-    if (std::none_of(vmas_.begin(), vmas_.end(), byProgram))
-        return;
+    std::vector<RingMapping> rings;
     RangeSet taken = others;
-    for (const PlacedVma& placed : vmas_)
-        taken.add({placed.vma->start, placed.vma->end});
-    const std::vector<Range> gaps = taken.gaps();
-    occupy(gaps, steps);
     for (const PlacedVma& placed : vmas_) {
-        const VmaEntry& vma = *placed.vma;
-        if (!byProgram(placed))
-            continue;
-        steps.call(pie::Subject::MapMemory, vma.start, SYS_munmap, vma.start, placed.size());
-        steps
-            .call(pie::Subject::MapMemory, vma.start, SYS_mmap, 0, placed.size(), protectionOf(vma), MAP_SHARED,
-                  files.placedRing(vma), vma.pgoff)
-            .check = pie::ResultCheck::Equals;
-        forEachAdvice(vma, [&](unsigned advice) {
-            steps.call(pie::Subject::AdviseMemory, vma.start, SYS_madvise, vma.start, placed.size(), advice);
-        });
+        taken.add({placed.vma->start, placed.vma->end});
+        if (byProgram(placed))
+            if (const auto fd = files.placedRing(*placed.vma))
+                rings.push_back({placed.vma, *fd});
     }
-    for (const Range& gap : gaps)
-        steps.call(pie::Subject::UnmapOld, gap.start, SYS_munmap, gap.start, gap.size());
+    memory::addIoUringSteps(rings, taken, steps);
 }
 
 }  // namespace criu::memory

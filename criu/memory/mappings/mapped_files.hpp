@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "criu/base/unique_fd.hpp"
 #include "images/vma.hpp"
@@ -25,9 +26,9 @@ public:
     virtual UniqueFd openForMapping(const VmaEntry& vma, int flags) = 0;
     /// Returns a descriptor of a mapped socket. All descriptors of the process must have their final numbers.
     virtual UniqueFd placedSocket(const VmaEntry& vma) = 0;
-    /// Returns the process' descriptor number of a mapped io_uring. All descriptors of the process must have their
-    /// final numbers.
-    virtual int placedRing(const VmaEntry& vma) = 0;
+    /// Returns the process' descriptor number of a mapped io_uring; nullopt for a ring that the process creates later.
+    /// All descriptors of the process must have their final numbers.
+    virtual std::optional<int> placedRing(const VmaEntry& vma) = 0;
     /// Returns a borrowed descriptor of a segment.
     virtual int segment(const VmaEntry& vma) = 0;
     /// Returns the file and offset of device memory after the restore.

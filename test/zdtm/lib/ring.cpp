@@ -9,8 +9,20 @@
 
 namespace zdtm {
 
-Ring::Ring(unsigned entries, unsigned flags) {
-    parameters_.flags = flags;
+namespace {
+
+io_uring_params with_flags(unsigned flags) {
+    io_uring_params parameters{};
+    parameters.flags = flags;
+    return parameters;
+}
+
+}  // namespace
+
+Ring::Ring(unsigned entries, unsigned flags) : Ring(entries, with_flags(flags)) {}
+
+Ring::Ring(unsigned entries, const io_uring_params& parameters) : parameters_(parameters) {
+    const unsigned flags = parameters.flags;
     fd_ = static_cast<int>(syscall(SYS_io_uring_setup, entries, &parameters_));
     if (fd_ < 0) {
         skip("io_uring_setup with flags %#x: %s", flags, strerror(errno));
@@ -48,7 +60,28 @@ io_uring_sqe& Ring::queue(std::uint8_t kind, std::uint64_t mark) {
     return request;
 }
 
+bool Ring::sleeps() const {
+    return (__atomic_load_n(&word(parameters_.sq_off.flags), __ATOMIC_ACQUIRE) & IORING_SQ_NEED_WAKEUP) != 0;
+}
+
+unsigned Ring::taken() const {
+    return __atomic_load_n(&word(parameters_.sq_off.head), __ATOMIC_ACQUIRE);
+}
+
+void Ring::submit_to_thread(unsigned completions) {
+    // The kernel thread sets the flag before it reads the counter of requests a last time.
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    const unsigned flags = (sleeps() ? IORING_ENTER_SQ_WAKEUP : 0U) | (completions != 0 ? IORING_ENTER_GETEVENTS : 0U);
+    if (flags != 0)
+        SYS(syscall(SYS_io_uring_enter, fd_, tail_ - submitted_, completions, flags, nullptr, std::size_t{0}));
+    submitted_ = tail_;
+    while (taken() != submitted_)
+        usleep(100);
+}
+
 void Ring::submit(unsigned completions) {
+    if ((parameters_.flags & IORING_SETUP_SQPOLL) != 0)
+        return submit_to_thread(completions);
     const std::uint32_t count = tail_ - submitted_;
     const long taken = syscall(SYS_io_uring_enter, fd_, count, completions,
                                completions != 0 ? IORING_ENTER_GETEVENTS : 0U, nullptr, std::size_t{0});

@@ -14,18 +14,25 @@ public:
 
     // Skips the test if the kernel lacks io_uring or one of the flags.
     explicit Ring(unsigned entries, unsigned flags = 0);
+    // Fields of `parameters` that the caller sets: flags, sq_thread_cpu, sq_thread_idle, wq_fd.
+    Ring(unsigned entries, const io_uring_params& parameters);
 
     [[nodiscard]] int fd() const { return fd_; }
     [[nodiscard]] const io_uring_params& parameters() const { return parameters_; }
 
     // Queues a request with this opcode and user data. The kernel sees it at submit().
     io_uring_sqe& queue(std::uint8_t kind, std::uint64_t mark);
-    // Submits all queued requests, which the kernel must accept. Waits for that many completions.
+    // Submits all queued requests, which the kernel must accept. Waits for that many completions. With
+    // IORING_SETUP_SQPOLL, wakes the kernel thread if it sleeps, and waits until it has taken the requests.
     void submit(unsigned completions = 0);
     // Takes the next completion, which must have this user data. Returns its result.
     int take(std::uint64_t mark);
     // Returns the number of unread completions.
     [[nodiscard]] unsigned waiting() const;
+    // Returns true if the kernel thread of the ring sleeps (IORING_SQ_NEED_WAKEUP).
+    [[nodiscard]] bool sleeps() const;
+    // Returns the number of requests that the kernel has taken.
+    [[nodiscard]] unsigned taken() const;
     // Runs requests that do nothing, one after the other, to advance the counters.
     void spin(unsigned count);
     // Calls io_uring_register(2), which must succeed.
@@ -33,6 +40,7 @@ public:
 
 private:
     std::uint32_t& word(std::uint32_t offset) const;
+    void submit_to_thread(unsigned completions);
 
     int fd_ = -1;
     io_uring_params parameters_{};

@@ -92,6 +92,14 @@ public:
         return found == task->ringAnswers.end() ? nullptr : found->second.get();
     }
 
+    [[nodiscard]] const files::RingThread* threadOf(HostPid pid, int fd) const override {
+        const FrozenTask* const task = tree_.find(pid);
+        if (task == nullptr)
+            return nullptr;
+        const auto found = task->ringThreads.find(fd);
+        return found == task->ringThreads.end() ? nullptr : found->second.get();
+    }
+
 private:
     const FrozenTree& tree_;
 };

@@ -3,6 +3,7 @@
 
 #include <linux/io_uring.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <compel/error.hpp>
 #include <compel/remote_syscalls.hpp>
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -19,6 +21,7 @@
 #include "criu/engine/dump/frozen_tree.hpp"
 #include "criu/kernel/io_uring.hpp"
 #include "criu/kernel/proc/fdinfo.hpp"
+#include "criu/kernel/proc/pidfd.hpp"
 #include "criu/kernel/proc/tasks.hpp"
 
 namespace criu::engine {
@@ -26,15 +29,21 @@ namespace {
 
 constexpr std::string_view kRing = "anon_inode:[io_uring]";
 
-/// Returns the number of requests under way: unfinished requests that don't wait for a file to become ready. The number
-/// is inexact: a request may have several completions or none.
+/// Returns the number of requests under way: unfinished requests that don't wait for a file to become ready, and
+/// requests that a kernel thread hasn't taken yet. Wakes this thread if it sleeps. The number is inexact: a request may
+/// have several completions or none.
 std::uint32_t underWay(const std::vector<TaskRing>& rings) {
-    kernel::ProcBuffer buffer;
     std::uint32_t count = 0;
     for (const TaskRing& ring : rings) {
-        const kernel::IoUringInfo info = kernel::parseIoUring(kernel::readFdInfo(ring.task->dir, ring.fd, buffer).text);
+        const kernel::IoUringInfo info = readRing(ring);
         const auto all = static_cast<std::int32_t>(info.sqTaken - info.cqPosted);
         count += static_cast<std::uint32_t>(std::max(all - static_cast<std::int32_t>(info.waiting), 0));
+        if (!info.polledByKernel || info.sqTail == info.sqTaken)
+            continue;
+        count += info.sqTail - info.sqTaken;
+        // The program has passed these requests to the kernel thread, and would wake the thread with its next call.
+        const UniqueFd copy = kernel::PidFd::ofTask(ring.task->actor().value).getFd(ring.fd);
+        (void)::syscall(SYS_io_uring_enter, copy.get(), 0, 0, IORING_ENTER_SQ_WAKEUP, nullptr, std::size_t{0});
     }
     return count;
 }
@@ -51,6 +60,21 @@ void runDeferredTaskWork(const TaskRing& ring) {
 }
 
 }  // namespace
+
+kernel::IoUringInfo readRing(const TaskRing& ring) {
+    constexpr int kMostTries = 1000;
+    constexpr std::chrono::milliseconds kPause{1};
+    kernel::ProcBuffer buffer;
+    for (int tries = 1;; ++tries) {
+        const std::string text = kernel::readFdInfo(ring.task->dir, ring.fd, buffer).text;
+        // Throws the error of the last attempt.
+        if (tries == kMostTries)
+            return kernel::parseIoUring(text);
+        if (auto info = kernel::findIoUring(text))
+            return *std::move(info);
+        std::this_thread::sleep_for(kPause);
+    }
+}
 
 std::vector<TaskRing> findRings(FrozenTree& tree) {
     std::vector<TaskRing> rings;

@@ -8,6 +8,10 @@ class Log;
 class StopRequest;
 }  // namespace criu
 
+namespace criu::kernel {
+struct IoUringInfo;
+}
+
 namespace criu::engine {
 
 struct FrozenTask;
@@ -22,6 +26,10 @@ struct TaskRing {
 /// Returns the ring descriptors of all processes that have mapped a ring. Call it after refuseUnsupported(): a seccomp
 /// filter could block queries of rings, and refuseUnsupported() refuses processes with such filters. Throws Error.
 [[nodiscard]] std::vector<TaskRing> findRings(FrozenTree& tree);
+
+/// Reads the state of a ring. Repeats this for a second if the kernel shows none, because a kernel thread may submit
+/// requests of the ring. Throws Error.
+[[nodiscard]] kernel::IoUringInfo readRing(const TaskRing& ring);
 
 /// Waits until ring requests of a frozen tree have ended, such as reads of files. Makes the threads run the work that
 /// the kernel defers to them. Doesn't wait for requests that wait for a peer; the dump of the ring refuses these.

@@ -367,8 +367,10 @@ UniqueFd TaskFiles::placedSocket(const VmaEntry& vma) {
     return fetch(FileId{static_cast<std::uint32_t>(vma.shmid)});
 }
 
-int TaskFiles::placedRing(const VmaEntry& vma) {
+std::optional<int> TaskFiles::placedRing(const VmaEntry& vma) {
     const FileId id{static_cast<std::uint32_t>(vma.shmid)};
+    if (const auto file = all_.indexOf(id); file && all_.at(*file).file->asPolledRing() != nullptr)
+        return std::nullopt;
     const int fd = descriptorOf(id);
     if (fd < 0)
         fail("memory at {:#x} is mapped from file {}, which the process doesn't have", vma.start, id);

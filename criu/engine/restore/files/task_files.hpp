@@ -68,7 +68,7 @@ public:
     int segment(const VmaEntry& vma) override;
     memory::MappedDeviceFile device(const VmaEntry& vma) override;
     UniqueFd placedSocket(const VmaEntry& vma) override;
-    int placedRing(const VmaEntry& vma) override;
+    std::optional<int> placedRing(const VmaEntry& vma) override;
 
 private:
     [[nodiscard]] bool leadsTable() const;

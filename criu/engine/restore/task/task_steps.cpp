@@ -14,6 +14,7 @@
 #include "criu/engine/restore/birth/restore_start.hpp"
 #include "criu/engine/restore/restore_images.hpp"
 #include "criu/engine/restore/restore_run.hpp"
+#include "criu/engine/restore/task/polled_rings.hpp"
 #include "criu/engine/restore/task/task_directories.hpp"
 #include "criu/model/nested_pids.hpp"
 #include "criu/model/process_tree.hpp"
@@ -181,6 +182,8 @@ void TaskSteps::compose(pie::StepList& steps) {
     // The process still needs a free descriptor number for a userfaultfd, so ResumedTree sets RLIMIT_NOFILE later.
     if (run_.lazy != nullptr)
         later |= 1U << RLIMIT_NOFILE;
+    if (!PolledRings(run_, task_).empty())
+        later |= PolledRings::laterLimits();
     task::restoreLimits(core, {run_.start.limits, run_.start.limitsBefore}, later, steps, data_);
 }
 

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/restore/task/polled_rings.hpp"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include <compel/injection.hpp>
+#include <compel/remote_memory.hpp>
+#include <compel/remote_syscalls.hpp>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/engine/restore/birth/restore_start.hpp"
+#include "criu/engine/restore/files/restored_files.hpp"
+#include "criu/engine/restore/restore_run.hpp"
+#include "criu/files/polled_ring.hpp"
+#include "criu/files/restored_file.hpp"
+#include "criu/kernel/io_uring.hpp"
+#include "criu/kernel/mm/maps.hpp"
+#include "criu/kernel/proc/pidfd.hpp"
+#include "criu/memory/mappings/address_space.hpp"
+#include "criu/memory/mappings/vma_status.hpp"
+#include "criu/model/process_tree.hpp"
+#include "criu/pie/enter.hpp"
+#include "criu/pie/step_results.hpp"
+#include "criu/task/limits.hpp"
+#include "images/core.hpp"
+#include "images/eventpoll.hpp"
+#include "images/fdinfo.hpp"
+#include "images/mm.hpp"
+
+namespace criu::engine {
+namespace {
+
+constexpr int kLaterLimits[] = {RLIMIT_AS, RLIMIT_NOFILE, RLIMIT_MEMLOCK};
+
+std::uint64_t argument(int number) noexcept {
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(number));
+}
+
+/// Returns the first descriptor of an open file description in a process.
+const model::FdSlot& slotIn(const model::Task& task, FileId file) {
+    const std::vector<model::FdSlot>& slots = task.files->slots;
+    const auto found =
+        std::find_if(slots.begin(), slots.end(), [file](const model::FdSlot& slot) { return slot.file == file; });
+    if (found == slots.end())
+        fail("the process has no descriptor of file {}", file);
+    return *found;
+}
+
+}  // namespace
+
+/// Creation of the rings of one process.
+class PolledRings::Creation {
+public:
+    Creation(const PolledRings& rings, compel::FrozenProcess& process, const compel::InjectedMemory& area)
+        : rings_(rings),
+          run_(rings.run_),
+          slots_(rings.task_.files->slots),
+          process_(process),
+          calls_(process.leader(), compel::syscallInstructionIn(pie::interpreterBlob(), area.code)),
+          scratch_(area.data) {}
+
+    void createAll() {
+        for (const files::PolledRing* const ring : rings_.rings_) {
+            const ErrorContext context([&] { return fmt::format("io_uring {}", ring->id()); });
+            create(*ring);
+            registerFiles(*ring);
+            addToEpolls(*ring);
+        }
+        calls_.restore();
+    }
+
+private:
+    [[nodiscard]] const model::FdSlot& slotOf(FileId file) const { return slotIn(rings_.task_, file); }
+
+    template <typename T>
+    void write(const T& value) const {
+        compel::RemoteMemory(process_.leader().tid()).write(scratch_, std::as_bytes(std::span(&value, 1)));
+    }
+
+    /// Creates the ring and puts it at all its descriptor numbers. Closes the placeholder first, so that the kernel has
+    /// a free number below the limit of the process.
+    void create(const files::PolledRing& ring) {
+        const model::FdSlot& first = slotOf(ring.id());
+        calls_.checkedCall("close a placeholder", SYS_close, {argument(first.fd)});
+        io_uring_params parameters = ring.parameters();
+        if (ring.threadOwner() != ring.id()) {
+            parameters.flags |= IORING_SETUP_ATTACH_WQ;
+            parameters.wq_fd = static_cast<std::uint32_t>(slotOf(ring.threadOwner()).fd);
+        }
+        std::int64_t made = setUp(ring, parameters);
+        if (made == -EINVAL && (parameters.flags & IORING_SETUP_SQ_AFF) != 0) {
+            run_.log.warn("The kernel thread of an io_uring can't run on processor {} only", parameters.sq_thread_cpu);
+            parameters.flags &= ~static_cast<std::uint32_t>(IORING_SETUP_SQ_AFF);
+            made = setUp(ring, parameters);
+        }
+        if (compel::isSyscallError(made)) {
+            Error error(static_cast<int>(-made), "create an io_uring with a kernel thread (IORING_SETUP_SQPOLL)");
+            error.addHint("see the sysctl kernel.io_uring_disabled, and the limit of processes of the user");
+            throw error;
+        }
+        compel::RemoteMemory(process_.leader().tid())
+            .read(scratch_, std::as_writable_bytes(std::span(&parameters, 1)));
+        place(ring.id(), static_cast<int>(made));
+        ring.fill(kernel::PidFd(process_.pid()).getFd(first.fd).get(), parameters);
+    }
+
+    std::int64_t setUp(const files::PolledRing& ring, const io_uring_params& parameters) {
+        write(parameters);
+        return calls_.call(SYS_io_uring_setup, ring.entries(), scratch_);
+    }
+
+    void place(FileId file, int made) {
+        bool stays = false;
+        for (const model::FdSlot& slot : slots_) {
+            if (slot.file != file)
+                continue;
+            stays = stays || slot.fd == made;
+            if (slot.fd == made)
+                calls_.checkedCall("set close-on-exec of an io_uring", SYS_fcntl,
+                                   {argument(made), F_SETFD, slot.closeOnExec ? argument(FD_CLOEXEC) : 0});
+            else
+                calls_.checkedCall("put an io_uring at its descriptor", SYS_dup3,
+                                   {argument(made), argument(slot.fd), slot.closeOnExec ? argument(O_CLOEXEC) : 0});
+        }
+        if (!stays)
+            calls_.checkedCall("close an io_uring", SYS_close, {argument(made)});
+    }
+
+    void registerFiles(const files::PolledRing& ring) {
+        const int fd = slotOf(ring.id()).fd;
+        if (const std::vector<FileId> files = ring.registeredFiles(); !files.empty()) {
+            std::vector<int> numbers;
+            numbers.reserve(files.size());
+            for (const FileId file : files)
+                numbers.push_back(file == FileId() ? -1 : slotOf(file).fd);
+            const compel::RemoteBuffer room(calls_, numbers.size() * sizeof(numbers[0]));
+            compel::RemoteMemory(process_.leader().tid()).write(room.address(), std::as_bytes(std::span(numbers)));
+            calls_.checkedCall("register files with an io_uring", SYS_io_uring_register,
+                               {argument(fd), IORING_REGISTER_FILES, room.address(), numbers.size()});
+        }
+        if (const auto eventFd = ring.eventFd()) {
+            const int number = slotOf(*eventFd).fd;
+            write(number);
+            calls_.checkedCall("register an eventfd with an io_uring", SYS_io_uring_register,
+                               {argument(fd), IORING_REGISTER_EVENTFD, scratch_, 1});
+        }
+    }
+
+    /// Adds the ring to the epoll files of the process that had it. They had the placeholder, which is closed.
+    void addToEpolls(const files::PolledRing& ring) {
+        std::vector<FileId> done;
+        for (const model::FdSlot& slot : slots_) {
+            if (slot.type != FD_TYPES__EVENTPOLL || std::find(done.begin(), done.end(), slot.file) != done.end())
+                continue;
+            done.push_back(slot.file);
+            const EventpollFileEntry& epoll = *run_.files.entry(slot.file).epfd;
+            for (const EventpollTfdEntry* const target : list(epoll.tfd, epoll.n_tfd))
+                if (isTarget(*target, ring.id()))
+                    addTo(slot.fd, *target);
+        }
+    }
+
+    [[nodiscard]] bool isTarget(const EventpollTfdEntry& target, FileId ring) const {
+        return target.id == 0 && std::any_of(slots_.begin(), slots_.end(), [&](const model::FdSlot& slot) {
+            return slot.file == ring && slot.fd == static_cast<int>(target.tfd);
+        });
+    }
+
+    void addTo(int epoll, const EventpollTfdEntry& target) {
+        epoll_event event{};
+        event.events = target.events;
+        event.data.u64 = target.data;
+        write(event);
+        calls_.checkedCall("add an io_uring to an epoll file", SYS_epoll_ctl,
+                           {argument(epoll), EPOLL_CTL_ADD, target.tfd, scratch_});
+    }
+
+    const PolledRings& rings_;
+    const RestoreRun& run_;
+    const std::vector<model::FdSlot>& slots_;
+    compel::FrozenProcess& process_;
+    compel::RemoteSyscalls calls_;
+    std::uint64_t scratch_;  ///< address of memory of the restorer for arguments
+};
+
+PolledRings::PolledRings(const RestoreRun& run, const model::Task& task) : run_(run), task_(task) {
+    if (!task.files || task.files->users.front() != task.pid)
+        return;
+    for (const model::FdSlot& slot : task.files->slots)
+        if (const auto at = run.files.indexOf(slot.file))
+            if (const files::PolledRing* const ring = run.files.at(*at).file->asPolledRing();
+                ring != nullptr && std::find(rings_.begin(), rings_.end(), ring) == rings_.end())
+                rings_.push_back(ring);
+    std::stable_partition(rings_.begin(), rings_.end(),
+                          [](const files::PolledRing* ring) { return ring->threadOwner() == ring->id(); });
+}
+
+std::uint32_t PolledRings::laterLimits() noexcept {
+    std::uint32_t mask = 0;
+    for (const int limit : kLaterLimits)
+        mask |= 1U << static_cast<unsigned>(limit);
+    return mask;
+}
+
+void PolledRings::create(compel::FrozenProcess& process, compel::Injection& injection,
+                         const compel::InjectedMemory& area) const {
+    Creation(*this, process, area).createAll();
+    memory::RangeSet taken;
+    for (const kernel::Vma& vma : kernel::readMaps(kernel::ProcDir().open(process.pid())))
+        taken.add({vma.start, vma.end});
+    std::vector<memory::RingMapping> mappings;
+    for (const VmaEntry* const vma : list((**task_.mm).vmas, (**task_.mm).n_vmas))
+        for (const files::PolledRing* const ring : rings_)
+            if (memory::is(*vma, memory::VmaStatus::IoUring) && vma->shmid == ring->id().value)
+                mappings.push_back({vma, slotIn(task_, ring->id()).fd});
+    pie::StepList steps;
+    pie::RemoteData data(injection.data());
+    memory::addIoUringSteps(mappings, taken, steps);
+    for (const files::PolledRing* const ring : rings_)
+        ring->addBufferSteps(slotIn(task_, ring->id()).fd, steps, data);
+    runProgram(injection, steps, data, process.leader());
+    for (const int limit : kLaterLimits)
+        task::restoreLimit(*task_.core().tc, {run_.start.limits, run_.start.limitsBefore}, limit, process.pid());
+}
+
+}  // namespace criu::engine
