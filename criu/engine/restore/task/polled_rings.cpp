@@ -226,9 +226,9 @@ void PolledRings::create(compel::FrozenProcess& process, compel::Injection& inje
     memory::addIoUringSteps(mappings, taken, steps);
     for (const files::PolledRing* const ring : rings_)
         ring->addBufferSteps(slotIn(task_, ring->id()).fd, steps, data);
-    runProgram(injection, steps, data, process.leader());
     for (const int limit : kLaterLimits)
-        task::restoreLimit(*task_.core().tc, {run_.start.limits, run_.start.limitsBefore}, limit, process.pid());
+        task::restoreLimit(*task_.core().tc, {run_.start.limits, run_.start.limitsBefore}, limit, steps, data);
+    runProgram(injection, steps, data, process.leader());
 }
 
 }  // namespace criu::engine
