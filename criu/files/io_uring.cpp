@@ -132,7 +132,8 @@ private:
     /// File ids of a process' descriptors; the key is the escaped text of the link /proc/PID/fd/N.
     using Candidates = std::map<std::string, std::set<FileId>, std::less<>>;
 
-    /// Returns the kernel thread that submits requests of the ring. Refuses rings whose thread a restore couldn't create.
+    /// Returns the kernel thread that submits requests of the ring. Refuses rings whose thread a restore couldn't
+    /// create.
     const RingThread* threadOf(const OpenFd& file, const kernel::IoUringInfo& info) const {
         const RingThread* const thread = owners_.threadOf(file.pid, file.fd);
         if (thread == nullptr)
@@ -222,7 +223,7 @@ private:
 
     const RingOwners& owners_;
     std::vector<Pending> pending_;
-    std::map<FileId, std::string> polled_;             ///< texts for messages about the rings with a kernel thread
+    std::map<FileId, std::string> polled_;           ///< texts for messages about the rings with a kernel thread
     std::map<std::int32_t, std::uint32_t> threads_;  ///< first ring of each kernel thread; the key is the thread's tid
 };
 

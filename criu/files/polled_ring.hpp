@@ -37,7 +37,8 @@ public:
     /// Returns the registered files, one element for each slot; FileId() for an empty slot.
     [[nodiscard]] virtual std::vector<FileId> registeredFiles() const = 0;
     [[nodiscard]] virtual std::optional<FileId> eventFd() const = 0;
-    /// Adds steps that register buffers. They run in the process that maps the ring. `fd`: descriptor of the ring there.
+    /// Adds steps that register buffers. They run in the process that maps the ring. `fd`: descriptor of the ring
+    /// there.
     virtual void addBufferSteps(int fd, pie::StepList& steps, pie::RemoteData& data) const = 0;
 };
 

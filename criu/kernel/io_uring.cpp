@@ -91,8 +91,6 @@ private:
             counter(text, info_.cqPosted, 10);
         else if (section_ == "SqThread")
             info_.polledByKernel = unlessNegative(text, info_.thread);
-        else if (section_ == "SqThreadCpu")
-            unlessNegative(text, info_.threadCpu);
         else if (section_ == "UserFiles")
             info_.fileSlots = parseLoneNumber<std::uint32_t>(text, "UserFiles", 10);
         else if (section_ == "UserBufs")

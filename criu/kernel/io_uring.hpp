@@ -39,7 +39,6 @@ struct IoUringInfo {
     std::uint32_t cqPosted = 0;      ///< total number of completions that the kernel has posted (CachedCqTail)
     bool polledByKernel = false;     ///< true if a kernel thread submits requests (IORING_SETUP_SQPOLL)
     std::int32_t thread = -1;        ///< tid of this kernel thread in the first pid namespace of the machine
-    std::int32_t threadCpu = -1;     ///< processor on which this kernel thread has run last
     std::uint32_t fileSlots = 0;     ///< size of the registered file table, empty slots included
     std::uint32_t bufferSlots = 0;   ///< size of the registered buffer table, empty slots included
     std::vector<IoUringFile> files;  ///< registered files in non-empty slots

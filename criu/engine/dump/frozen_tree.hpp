@@ -31,7 +31,7 @@ class Freezer;
 namespace criu::files {
 struct RingAnswers;
 struct RingThread;
-}
+}  // namespace criu::files
 
 namespace criu::kernel {
 class CachedNamespaceIds;

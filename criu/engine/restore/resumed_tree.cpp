@@ -34,9 +34,9 @@
 #include "criu/engine/restore/restore_run.hpp"
 #include "criu/engine/restore/task/drop_privileges.hpp"
 #include "criu/engine/restore/task/late_threads.hpp"
-#include "criu/engine/restore/task/polled_rings.hpp"
 #include "criu/engine/restore/task/restorer_area.hpp"
 #include "criu/engine/restore/task/rights_check.hpp"
+#include "criu/engine/restore/task/ring_creation.hpp"
 #include "criu/engine/restore/task/thread_steps.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/kernel/wait_group_stop.hpp"
@@ -339,7 +339,7 @@ void ResumedTree::dropPrivileges(const RestoreRun& run, const PidMap& pids, std:
     forEach([&](std::size_t i) {
         drops[i - first].finish();
         compel::Injection& restorer = drops[i - first].injection();
-        if (keepsRestorer_ || !PolledRings(run, *members_[i].task).empty())
+        if (keepsRestorer_ || !run.files.polledRingsOf(*members_[i].task).empty())
             restorer.leave();
         else
             restorers.push_back(&restorer);
@@ -353,11 +353,15 @@ void ResumedTree::dropPrivileges(const RestoreRun& run, const PidMap& pids, std:
 /// tids.
 void ResumedTree::createPolledRings(const RestoreRun& run) {
     inLanes([&](Member& member) {
-        const PolledRings rings(run, *member.task);
-        if (rings.empty())
+        const model::Task& task = *member.task;
+        RingCreation plan{task, run.files.polledRingsOf(task), {}, {run.start.limits, run.start.limitsBefore}, run.log};
+        if (plan.rings.empty())
             return;
+        for (const model::FdSlot& slot : task.files->slots)
+            if (slot.type == FD_TYPES__EVENTPOLL)
+                plan.epolls.emplace(slot.file, run.files.entry(slot.file).epfd);
         compel::Injection injection(member.process->leader(), pie::interpreterBlob(), member.area);
-        rings.create(*member.process, injection, member.area);
+        createRings(plan, *member.process, injection, member.area);
         if (keepsRestorer_)
             injection.leave();
         else

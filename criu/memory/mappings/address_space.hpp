@@ -23,17 +23,6 @@ class MappingKind;
 enum class LateWork : std::uint8_t;
 struct CloneFile;
 
-/// Mapping of an io_uring, and the process' descriptor of the ring.
-struct RingMapping {
-    const VmaEntry* vma = nullptr;
-    int fd = -1;
-};
-
-/// Adds steps that map rings of io_uring. Only the kernel chooses the address of a ring, so the steps first occupy all
-/// other free addresses. `taken`: all addresses that are in use. Other memory must occupy the addresses of `rings`,
-/// which the steps unmap one after the other.
-void addIoUringSteps(std::span<const RingMapping> rings, const RangeSet& taken, pie::StepList& steps);
-
 /// Mapping of the image, with its state in the process that is being restored.
 struct PlacedVma {
     const VmaEntry* vma = nullptr;
@@ -109,8 +98,8 @@ public:
 
     /// Adds steps that unmap all memory except the mappings of this object and `keep` (the restorer and the vDSO).
     void addUnmapSteps(const RangeSet& keep, pie::StepList& steps) const;
-    /// Adds the steps of memory::addIoUringSteps() for all rings of which the process has a descriptor. All other memory
-    /// must be at its final address. `others`: ranges outside of this address space.
+    /// Adds the steps of memory::addIoUringSteps() for all rings of which the process has a descriptor. All other
+    /// memory must be at its final address. `others`: ranges outside of this address space.
     void addIoUringSteps(MappedFiles& files, const RangeSet& others, pie::StepList& steps) const;
     /// Adds steps that move mappings to their final addresses. Must follow the steps that move the vDSO.
     void addMoveSteps(pie::StepList& steps) const;

@@ -11,6 +11,7 @@
 #include "criu/memory/mappings/late_work.hpp"
 #include "criu/memory/mappings/mapping_kind.hpp"
 #include "criu/memory/mappings/protection.hpp"
+#include "criu/memory/mappings/ring_mappings.hpp"
 
 namespace criu::memory {
 namespace {

@@ -37,6 +37,7 @@ TEST_CASE("io_uring: counters and the lists below them") {
     CHECK(info.cqShown == 1);
     CHECK(info.cqLarge);
     CHECK_FALSE(info.polledByKernel);
+    CHECK(info.thread == -1);
     CHECK(info.fileSlots == 5);
     REQUIRE(info.files.size() == 2);
     CHECK(info.files[0].slot == 1);
@@ -53,11 +54,13 @@ TEST_CASE("io_uring: counters and the lists below them") {
 }
 
 TEST_CASE("io_uring: what stands against a dump") {
-    const IoUringInfo info = parseIoUring(kHead +
-                                          "SQEs:\t0\nCQEs:\t0\nSqThread:\t4711\nUserFiles:\t0\nUserBufs:\t0\n"
-                                          "Personalities:\n    1\nPollList:\n"
-                                          "CqOverflowList:\n  user_data=1, res=0, flags=0\nNAPI:\tenabled\n");
+    const IoUringInfo info =
+        parseIoUring(kHead +
+                     "SQEs:\t0\nCQEs:\t0\nSqThread:\t4711\nSqThreadCpu:\t3\nUserFiles:\t0\nUserBufs:\t0\n"
+                     "Personalities:\n    1\nPollList:\n"
+                     "CqOverflowList:\n  user_data=1, res=0, flags=0\nNAPI:\tenabled\n");
     CHECK(info.polledByKernel);
+    CHECK(info.thread == 4711);
     CHECK(info.personalities);
     CHECK(info.overflowed == 1);
     CHECK(info.busyPolling);
@@ -67,6 +70,9 @@ TEST_CASE("io_uring: what stands against a dump") {
 
 TEST_CASE("io_uring: text that isn't right") {
     CHECK_THROWS_AS(parseIoUring("SqMask:\t0x7\n"), criu::Error);
+    CHECK_FALSE(findIoUring("pos:\t0\nflags:\t02000002\nmnt_id:\t17\nino:\t36334531\n"));
+    CHECK(findIoUring(kHead));
+    CHECK_THROWS_AS(findIoUring(kHead + "SqThread:\tmany\n"), criu::Error);
     CHECK_THROWS_AS(parseIoUring(kHead + "UserBufs:\tmany\n"), criu::Error);
     CHECK_THROWS_AS(parseIoUring(kHead + "UserBufs:\t1\n    0: here\n"), criu::Error);
 }

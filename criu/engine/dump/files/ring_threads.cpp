@@ -81,14 +81,33 @@ std::vector<KernelThread> kernelThreadsOf(const FrozenTask& task) {
     return found;
 }
 
-/// Waits until the process has `wanted` kernel threads, because the kernel ends the thread of a closed ring only some
-/// time after the close. Returns the threads after a second at most.
-std::vector<KernelThread> awaitThreads(const FrozenTask& task, std::size_t wanted) {
+/// Rings of one process, and the kernel threads of this process.
+struct Found {
+    std::vector<PolledRing> rings;
+    std::set<std::int32_t> wanted;  ///< tids of the threads of the rings
+    std::vector<KernelThread> threads;
+};
+
+Found find(const FrozenTask& task, const std::vector<TaskRing>& rings) {
+    Found found;
+    for (const TaskRing& ring : rings)
+        if (kernel::IoUringInfo info = readRing(ring); info.polledByKernel) {
+            found.wanted.insert(info.thread);
+            found.rings.push_back({ring.fd, std::move(info)});
+        }
+    if (!found.rings.empty())
+        found.threads = kernelThreadsOf(task);
+    return found;
+}
+
+/// Repeats find() for a second at most until each ring has its thread: a new thread gets its name and tid when it runs
+/// first, and the thread of a closed ring ends some time after the close.
+Found await(const FrozenTask& task, const std::vector<TaskRing>& rings) {
     constexpr int kMostTries = 100;
     constexpr std::chrono::milliseconds kPause{10};
     for (int tries = 1;; ++tries) {
-        std::vector<KernelThread> found = kernelThreadsOf(task);
-        if (found.size() <= wanted || tries == kMostTries)
+        Found found = find(task, rings);
+        if (found.rings.empty() || found.threads.size() == found.wanted.size() || tries == kMostTries)
             return found;
         std::this_thread::sleep_for(kPause);
     }
@@ -101,12 +120,11 @@ bool sameCredentials(const kernel::TaskStatus& one, const kernel::TaskStatus& ot
            one.capAmbient == other.capAmbient;
 }
 
-void examine(FrozenTask& task, const std::vector<PolledRing>& rings) {
-    std::set<std::int32_t> wanted;
-    for (const PolledRing& ring : rings)
-        wanted.insert(ring.info.thread);
+void examine(FrozenTask& task, const std::vector<TaskRing>& all) {
+    const auto [rings, wanted, threads] = await(task, all);
+    if (rings.empty())
+        return;
     const int fd = rings.front().fd;
-    const std::vector<KernelThread> threads = awaitThreads(task, wanted.size());
     if (threads.size() < wanted.size())
         refuse(task, fd, "belongs to another process, which can't be dumped");
     if (threads.size() > wanted.size())
@@ -115,8 +133,7 @@ void examine(FrozenTask& task, const std::vector<PolledRing>& rings) {
     const kernel::TaskStatus own = kernel::readThreadStatus(task.dir, task.actor().value, buffer);
     const auto label = task::securityLabel(task.dir.thread(task.actor().value));
     for (const KernelThread& thread : threads)
-        if (!sameCredentials(thread.status, own) ||
-            task::securityLabel(task.dir.thread(thread.status.pid)) != label)
+        if (!sameCredentials(thread.status, own) || task::securityLabel(task.dir.thread(thread.status.pid)) != label)
             refuse(task, fd, "has other credentials than the process, which a restore couldn't give it");
     // fdinfo shows the tid of a thread in the first pid namespace, where criu may not be. In each namespace, the kernel
     // gives out tids in ascending order, so both lists of tids have the same order.
@@ -129,12 +146,11 @@ void examine(FrozenTask& task, const std::vector<PolledRing>& rings) {
 }  // namespace
 
 void examineRingThreads(const std::vector<TaskRing>& rings) {
-    std::map<FrozenTask*, std::vector<PolledRing>> polled;
+    std::map<FrozenTask*, std::vector<TaskRing>> ofTasks;
     for (const TaskRing& ring : rings)
-        if (kernel::IoUringInfo info = readRing(ring); info.polledByKernel)
-            polled[ring.task].push_back({ring.fd, std::move(info)});
-    for (const auto& [task, all] : polled)
-        examine(*task, all);
+        ofTasks[ring.task].push_back(ring);
+    for (const auto& [task, own] : ofTasks)
+        examine(*task, own);
 }
 
 }  // namespace criu::engine

@@ -7,8 +7,8 @@ namespace criu::engine {
 
 struct TaskRing;
 
-/// Examines the kernel threads that submit requests of rings (IORING_SETUP_SQPOLL), and stores them in the tasks. Throws
-/// Error if a restored ring couldn't have such a thread: the thread belongs to another process, or has other
+/// Examines the kernel threads that submit requests of rings (IORING_SETUP_SQPOLL), and stores them in the tasks.
+/// Throws Error if a restored ring couldn't have such a thread: the thread belongs to another process, or has other
 /// credentials than the process. Changes nothing.
 void examineRingThreads(const std::vector<TaskRing>& rings);
 

@@ -10,6 +10,7 @@
 #include "criu/engine/restore/files/f_owner_tid.hpp"
 #include "criu/engine/restore/restore_images.hpp"
 #include "criu/files/file_kind_restore.hpp"
+#include "criu/files/polled_ring.hpp"
 #include "criu/files/restored_file.hpp"
 #include "criu/files/session_terminal.hpp"
 #include "criu/memory/mappings/vma_status.hpp"
@@ -121,6 +122,20 @@ TreePid RestoredFiles::mapperOf(FileId id) const {
                     return task->pid;
     const std::vector<TreePid> all = users(id);
     return all.empty() ? TreePid() : all.front();
+}
+
+std::vector<const files::PolledRing*> RestoredFiles::polledRingsOf(const model::Task& task) const {
+    std::vector<const files::PolledRing*> rings;
+    if (!task.files || task.files->users.front() != task.pid)
+        return rings;
+    for (const model::FdSlot& slot : task.files->slots)
+        if (const auto at = indexOf(slot.file))
+            if (const files::PolledRing* const ring = collected_[*at].file->asPolledRing();
+                ring != nullptr && std::find(rings.begin(), rings.end(), ring) == rings.end())
+                rings.push_back(ring);
+    std::stable_partition(rings.begin(), rings.end(),
+                          [](const files::PolledRing* ring) { return ring->threadOwner() == ring->id(); });
+    return rings;
 }
 
 void RestoredFiles::collect(FileId id) {

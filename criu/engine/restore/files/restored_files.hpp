@@ -27,6 +27,10 @@ namespace criu {
 class Refusals;
 }  // namespace criu
 
+namespace criu::files {
+class PolledRing;
+}
+
 namespace criu::engine {
 
 /// Object that a process opens once, with one or several open file descriptions, such as both ends of a pipe.
@@ -88,6 +92,9 @@ public:
     /// Returns the first process that maps the file. If none maps it, returns the first process that has a descriptor
     /// of it.
     [[nodiscard]] TreePid mapperOf(FileId id) const;
+    /// Returns the rings with kernel threads that a process has and creates in the privilege drop. Rings that share the
+    /// thread of another ring follow this ring.
+    [[nodiscard]] std::vector<const files::PolledRing*> polledRingsOf(const model::Task& task) const;
     /// Returns the first process that has this open file description, and its descriptor. For a late file, valid after
     /// its opener has opened it. For other files, valid when all descriptors are at their numbers.
     [[nodiscard]] std::optional<FileHolder> holderOf(FileId id) const;

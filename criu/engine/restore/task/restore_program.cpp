@@ -17,6 +17,7 @@
 #include "criu/engine/restore/restore_control.hpp"
 #include "criu/engine/restore/restore_images.hpp"
 #include "criu/engine/restore/restore_run.hpp"
+#include "criu/engine/restore/task/ring_creation.hpp"
 #include "criu/engine/restore/task/task_steps.hpp"
 #include "criu/engine/restorer_room.hpp"
 #include "criu/memory/mappings/address_space.hpp"
@@ -93,7 +94,7 @@ void RestoreProgram::run(const ThreadDirectories& directories, const EarlyThread
     TaskSteps task(in_.run, in_.task, directories, reports, data_);
     task.awaitEarlyThreads(early.size(), steps);
     composeMemory(steps);
-    task.compose(steps);
+    task.compose(in_.run.files.polledRingsOf(in_.task).empty() ? 0 : ringLimits(), steps);
     composeEnd(steps);
     const std::uint64_t program = steps.place(data_, reports.failureAt, reports.eventsAt, true);
     const std::uint64_t stack = data_.reserve(pie::kStackSize) + pie::kStackSize;

@@ -14,7 +14,6 @@
 #include "criu/engine/restore/birth/restore_start.hpp"
 #include "criu/engine/restore/restore_images.hpp"
 #include "criu/engine/restore/restore_run.hpp"
-#include "criu/engine/restore/task/polled_rings.hpp"
 #include "criu/engine/restore/task/task_directories.hpp"
 #include "criu/model/nested_pids.hpp"
 #include "criu/model/process_tree.hpp"
@@ -153,7 +152,7 @@ void TaskSteps::composeClosing(pie::StepList& steps) const {
     close(users->get() + 1, service.last);
 }
 
-void TaskSteps::compose(pie::StepList& steps) {
+void TaskSteps::compose(std::uint32_t ofRings, pie::StepList& steps) {
     const model::Thread& leader = task_.threads.front();
     const TaskCoreEntry& core = *(*leader.core)->tc;
 
@@ -176,14 +175,12 @@ void TaskSteps::compose(pie::StepList& steps) {
     // RLIMIT_SIGPENDING.
     // Limits that other code sets later. PrivilegeDrop sets RLIMIT_NPROC, and RLIMIT_SIGPENDING after the signals and
     // timers of late threads exist.
-    std::uint32_t later = 1U << RLIMIT_NPROC;
+    std::uint32_t later = 1U << RLIMIT_NPROC | ofRings;
     if (task_.lateThreads)
         later |= 1U << RLIMIT_SIGPENDING;
     // The process still needs a free descriptor number for a userfaultfd, so ResumedTree sets RLIMIT_NOFILE later.
     if (run_.lazy != nullptr)
         later |= 1U << RLIMIT_NOFILE;
-    if (!PolledRings(run_, task_).empty())
-        later |= PolledRings::laterLimits();
     task::restoreLimits(core, {run_.start.limits, run_.start.limitsBefore}, later, steps, data_);
 }
 

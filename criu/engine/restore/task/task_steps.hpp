@@ -34,8 +34,9 @@ public:
     /// Adds a step that waits until `count` early threads have begun their programs. After this step, no early thread
     /// uses its old stack, so that criu may unmap these stacks.
     void awaitEarlyThreads(std::size_t count, pie::StepList& steps);
-    /// Adds the steps of the leader, which create all other threads.
-    void compose(pie::StepList& steps);
+    /// Adds the steps of the leader, which create all other threads. `ofRings`: mask of the limits that the creation of
+    /// rings sets later (ringLimits()).
+    void compose(std::uint32_t ofRings, pie::StepList& steps);
     /// Makes the early threads jump to the interpreter with their programs. Call it when all programs are in place.
     /// `entry`: address of the interpreter's entry.
     void enterEarly(const EarlyThreads& threads, std::uint64_t entry) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/engine/restore/task/polled_rings.hpp"
+#include "criu/engine/restore/task/ring_creation.hpp"
 
 #include <fcntl.h>
 #include <sys/epoll.h>
@@ -12,24 +12,18 @@
 
 #include <algorithm>
 #include <span>
-#include <utility>
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
-#include "criu/engine/restore/birth/restore_start.hpp"
-#include "criu/engine/restore/files/restored_files.hpp"
-#include "criu/engine/restore/restore_run.hpp"
 #include "criu/files/polled_ring.hpp"
-#include "criu/files/restored_file.hpp"
-#include "criu/kernel/io_uring.hpp"
+#include "criu/image/record.hpp"
 #include "criu/kernel/mm/maps.hpp"
 #include "criu/kernel/proc/pidfd.hpp"
-#include "criu/memory/mappings/address_space.hpp"
+#include "criu/memory/mappings/ring_mappings.hpp"
 #include "criu/memory/mappings/vma_status.hpp"
 #include "criu/model/process_tree.hpp"
 #include "criu/pie/enter.hpp"
 #include "criu/pie/step_results.hpp"
-#include "criu/task/limits.hpp"
 #include "images/core.hpp"
 #include "images/eventpoll.hpp"
 #include "images/fdinfo.hpp"
@@ -54,21 +48,18 @@ const model::FdSlot& slotIn(const model::Task& task, FileId file) {
     return *found;
 }
 
-}  // namespace
-
 /// Creation of the rings of one process.
-class PolledRings::Creation {
+class Creation {
 public:
-    Creation(const PolledRings& rings, compel::FrozenProcess& process, const compel::InjectedMemory& area)
-        : rings_(rings),
-          run_(rings.run_),
-          slots_(rings.task_.files->slots),
+    Creation(const RingCreation& plan, compel::FrozenProcess& process, const compel::InjectedMemory& area)
+        : plan_(plan),
+          slots_(plan.task.files->slots),
           process_(process),
           calls_(process.leader(), compel::syscallInstructionIn(pie::interpreterBlob(), area.code)),
           scratch_(area.data) {}
 
     void createAll() {
-        for (const files::PolledRing* const ring : rings_.rings_) {
+        for (const files::PolledRing* const ring : plan_.rings) {
             const ErrorContext context([&] { return fmt::format("io_uring {}", ring->id()); });
             create(*ring);
             registerFiles(*ring);
@@ -78,7 +69,7 @@ public:
     }
 
 private:
-    [[nodiscard]] const model::FdSlot& slotOf(FileId file) const { return slotIn(rings_.task_, file); }
+    [[nodiscard]] const model::FdSlot& slotOf(FileId file) const { return slotIn(plan_.task, file); }
 
     template <typename T>
     void write(const T& value) const {
@@ -97,7 +88,7 @@ private:
         }
         std::int64_t made = setUp(ring, parameters);
         if (made == -EINVAL && (parameters.flags & IORING_SETUP_SQ_AFF) != 0) {
-            run_.log.warn("The kernel thread of an io_uring can't run on processor {} only", parameters.sq_thread_cpu);
+            plan_.log.warn("The kernel thread of an io_uring can't run on processor {} only", parameters.sq_thread_cpu);
             parameters.flags &= ~static_cast<std::uint32_t>(IORING_SETUP_SQ_AFF);
             made = setUp(ring, parameters);
         }
@@ -106,8 +97,7 @@ private:
             error.addHint("see the sysctl kernel.io_uring_disabled, and the limit of processes of the user");
             throw error;
         }
-        compel::RemoteMemory(process_.leader().tid())
-            .read(scratch_, std::as_writable_bytes(std::span(&parameters, 1)));
+        compel::RemoteMemory(process_.leader().tid()).read(scratch_, std::as_writable_bytes(std::span(&parameters, 1)));
         place(ring.id(), static_cast<int>(made));
         ring.fill(kernel::PidFd(process_.pid()).getFd(first.fd).get(), parameters);
     }
@@ -161,7 +151,7 @@ private:
             if (slot.type != FD_TYPES__EVENTPOLL || std::find(done.begin(), done.end(), slot.file) != done.end())
                 continue;
             done.push_back(slot.file);
-            const EventpollFileEntry& epoll = *run_.files.entry(slot.file).epfd;
+            const EventpollFileEntry& epoll = *plan_.epolls.at(slot.file);
             for (const EventpollTfdEntry* const target : list(epoll.tfd, epoll.n_tfd))
                 if (isTarget(*target, ring.id()))
                     addTo(slot.fd, *target);
@@ -170,8 +160,8 @@ private:
 
     [[nodiscard]] bool isTarget(const EventpollTfdEntry& target, FileId ring) const {
         return target.id == 0 && std::any_of(slots_.begin(), slots_.end(), [&](const model::FdSlot& slot) {
-            return slot.file == ring && slot.fd == static_cast<int>(target.tfd);
-        });
+                   return slot.file == ring && slot.fd == static_cast<int>(target.tfd);
+               });
     }
 
     void addTo(int epoll, const EventpollTfdEntry& target) {
@@ -183,51 +173,40 @@ private:
                            {argument(epoll), EPOLL_CTL_ADD, target.tfd, scratch_});
     }
 
-    const PolledRings& rings_;
-    const RestoreRun& run_;
+    const RingCreation& plan_;
     const std::vector<model::FdSlot>& slots_;
     compel::FrozenProcess& process_;
     compel::RemoteSyscalls calls_;
     std::uint64_t scratch_;  ///< address of memory of the restorer for arguments
 };
 
-PolledRings::PolledRings(const RestoreRun& run, const model::Task& task) : run_(run), task_(task) {
-    if (!task.files || task.files->users.front() != task.pid)
-        return;
-    for (const model::FdSlot& slot : task.files->slots)
-        if (const auto at = run.files.indexOf(slot.file))
-            if (const files::PolledRing* const ring = run.files.at(*at).file->asPolledRing();
-                ring != nullptr && std::find(rings_.begin(), rings_.end(), ring) == rings_.end())
-                rings_.push_back(ring);
-    std::stable_partition(rings_.begin(), rings_.end(),
-                          [](const files::PolledRing* ring) { return ring->threadOwner() == ring->id(); });
-}
+}  // namespace
 
-std::uint32_t PolledRings::laterLimits() noexcept {
+std::uint32_t ringLimits() noexcept {
     std::uint32_t mask = 0;
     for (const int limit : kLaterLimits)
         mask |= 1U << static_cast<unsigned>(limit);
     return mask;
 }
 
-void PolledRings::create(compel::FrozenProcess& process, compel::Injection& injection,
-                         const compel::InjectedMemory& area) const {
-    Creation(*this, process, area).createAll();
+void createRings(const RingCreation& plan, compel::FrozenProcess& process, compel::Injection& injection,
+                 const compel::InjectedMemory& area) {
+    Creation(plan, process, area).createAll();
     memory::RangeSet taken;
     for (const kernel::Vma& vma : kernel::readMaps(kernel::ProcDir().open(process.pid())))
         taken.add({vma.start, vma.end});
     std::vector<memory::RingMapping> mappings;
-    for (const VmaEntry* const vma : list((**task_.mm).vmas, (**task_.mm).n_vmas))
-        for (const files::PolledRing* const ring : rings_)
+    for (const VmaEntry* const vma : list((**plan.task.mm).vmas, (**plan.task.mm).n_vmas))
+        for (const files::PolledRing* const ring : plan.rings)
             if (memory::is(*vma, memory::VmaStatus::IoUring) && vma->shmid == ring->id().value)
-                mappings.push_back({vma, slotIn(task_, ring->id()).fd});
+                mappings.push_back({vma, slotIn(plan.task, ring->id()).fd});
     pie::StepList steps;
     pie::RemoteData data(injection.data());
     memory::addIoUringSteps(mappings, taken, steps);
-    for (const files::PolledRing* const ring : rings_)
-        ring->addBufferSteps(slotIn(task_, ring->id()).fd, steps, data);
+    for (const files::PolledRing* const ring : plan.rings)
+        ring->addBufferSteps(slotIn(plan.task, ring->id()).fd, steps, data);
     for (const int limit : kLaterLimits)
-        task::restoreLimit(*task_.core().tc, {run_.start.limits, run_.start.limitsBefore}, limit, steps, data);
+        task::restoreLimit(*plan.task.core().tc, plan.limits, limit, steps, data);
     runProgram(injection, steps, data, process.leader());
 }
 
