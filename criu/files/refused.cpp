@@ -29,17 +29,19 @@ struct NamedRefusal {
 };
 
 constexpr std::string_view kClose = "have the program close it before the dump";
+constexpr std::string_view kNoListener =
+    "start the program without a listener (SECCOMP_RET_USER_NOTIF; listenerPath of a container's seccomp profile)";
 constexpr std::string_view kMonitor = "use the virtual machine monitor's own snapshots";
 
 constexpr NamedRefusal kNamed[] = {
     {"anon_inode:[userfaultfd]", {"a userfaultfd", "the kernel doesn't tell its ranges and waiting faults", kClose}},
-    {"anon_inode:[perf_event]", {"a performance counter", "its configuration can't be read out", ""}},
+    {"anon_inode:[perf_event]", {"a performance counter", "its configuration can't be read out", kClose}},
     {"anon_inode:bpf-prog",
      {"a BPF program", "its source and relocations can't be read out",
       "have the program pin and close it before the dump"}},
-    {"anon_inode:bpf_link", {"a BPF link", "the program behind it can't be read out", ""}},
-    {"anon_inode:seccomp notify", {"a seccomp listener", "notifications in flight can't be read out", ""}},
-    {"anon_inode:[landlock-ruleset]", {"a landlock rule set", "its rules can't be read out", ""}},
+    {"anon_inode:bpf_link", {"a BPF link", "the program behind it can't be read out", kClose}},
+    {"anon_inode:seccomp notify", {"a seccomp listener", "notifications in flight can't be read out", kNoListener}},
+    {"anon_inode:[landlock-ruleset]", {"a landlock rule set", "its rules can't be read out", kClose}},
     {"anon_inode:kvm", {"a part of a virtual machine", "its state belongs to the processor", kMonitor}},
     {"anon_inode:[fscontext]",
      {"a file system that is being made (fsopen(2), fspick(2): mount(8), container runtimes)",
@@ -51,7 +53,7 @@ constexpr NamedRefusal kNamed[] = {
     {"anon_inode:iio", {"a sensor (IIO)", "its state belongs to the hardware", kClose}},
     {"anon_inode:[infiniband", {"events of an RDMA device", "registered memory can't be read out", kClose}},
     {"anon_inode:[cachefiles]",
-     {"the connection of a cache server (cachefiles) with the kernel", "requests in flight can't be read out", ""}},
+     {"the connection of a cache server (cachefiles) with the kernel", "requests in flight can't be read out", kClose}},
     {"/dmabuf:", {"a buffer of a device driver (DMA-BUF)", "it belongs to the device", kClose}},
 };
 

@@ -95,6 +95,12 @@ std::uint8_t tcpShutdown(int fd, TcpState state) {
     return bits;
 }
 
+[[noreturn]] void refuseUntilClosed(const files::OpenFd& file, std::string_view what) {
+    Error error(0, fmt::format("{} {}, which can't be dumped", file.describe(), what));
+    error.addHint("have the program close it before the dump");
+    throw error;
+}
+
 void refuseUnknown(const files::OpenFd& file, const InetType& type) {
     if (type.type == SOCK_RAW)
         return;
@@ -107,7 +113,7 @@ void refuseUnknown(const files::OpenFd& file, const InetType& type) {
         case kMptcp:
             return;
         default:
-            fail("{} is a socket of protocol {}, which can't be dumped", file.describe(), type.protocol);
+            refuseUntilClosed(file, fmt::format("is a socket of protocol {}", type.protocol));
     }
 }
 
@@ -292,7 +298,7 @@ void InetDump::addTcp(const files::OpenFd& file, InetSkEntry& out, const InetCon
     const InetType type{static_cast<int>(out.family), SOCK_STREAM, IPPROTO_TCP};
     if (const kernel::InetSocketInfo* const known = find(file, type, out.ino);
         (known != nullptr && known->hasMd5Keys) || hasAuthenticationKeys(fd))
-        fail("{} has keys to sign its segments (TCP_MD5SIG or TCP-AO), which can't be dumped", file.describe());
+        refuseUntilClosed(file, "has keys to sign its segments (TCP_MD5SIG or TCP-AO)");
     const TcpInfo info = readTcpInfo(fd);
     out.state = static_cast<std::uint32_t>(info.state);
     out.backlog = info.backlog;
@@ -307,7 +313,7 @@ void InetDump::addTcp(const files::OpenFd& file, InetSkEntry& out, const InetCon
         return;
     }
     if (info.state == TcpState::SynReceived)
-        fail("{} is a connection whose handshake isn't done (TCP Fast Open), which can't be dumped", file.describe());
+        refuseUntilClosed(file, "is a connection whose handshake isn't done (TCP Fast Open)");
     const bool connected = info.state != TcpState::Close;
     if (connected && out.proto == kMptcp)
         refuseMptcp(file);

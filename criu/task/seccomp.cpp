@@ -40,10 +40,13 @@ void refuseListeners(const compel::SeccompFilter& filter) {
         sock_filter instruction{};
         std::memcpy(&instruction, filter.program.data() + at, kInstruction);
         if (instruction.code == (BPF_RET | BPF_K) &&
-            (instruction.k & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_USER_NOTIF)
-            fail(
-                "a seccomp filter hands system calls to another process (SECCOMP_RET_USER_NOTIF), "
-                "which can't be dumped");
+            (instruction.k & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_USER_NOTIF) {
+            Error error(0,
+                        "a seccomp filter hands system calls to another process (SECCOMP_RET_USER_NOTIF), "
+                        "which can't be dumped");
+            error.addHint("start the program without a listener (listenerPath of a container's seccomp profile)");
+            throw error;
+        }
     }
 }
 

@@ -39,6 +39,12 @@ bool isOneOf(const std::string_view (&list)[N], std::string_view text) {
     return std::find(std::begin(list), std::end(list), text) != std::end(list);
 }
 
+[[noreturn]] void refuse(std::string text, std::string_view hint) {
+    Error error(0, std::move(text));
+    error.addHint(hint);
+    throw error;
+}
+
 bool isCreatedByKernel(const NetworkLink& link) {
     const bool known = std::any_of(std::begin(kOfEveryNamespace), std::end(kOfEveryNamespace), [&](const auto& device) {
         return link.kind == device.first && link.name == device.second;
@@ -129,14 +135,16 @@ void DeviceDump::check() {
             continue;
         const NdType type = typeOf(link);
         if (link.hasProgram && type != ND_TYPE__EXTLINK)
-            fail("an XDP program is attached to device {}, which can't be dumped", link.name);
+            refuse(fmt::format("an XDP program is attached to device {}, which can't be dumped", link.name),
+                   fmt::format("detach it: ip link set {} xdp off", link.name));
         devices_.push_back({std::move(link), type});
     }
     for (const Device& device : devices_) {
         const auto& master = device.link.master;
         if (master && std::none_of(devices_.begin(), devices_.end(),
                                    [&](const Device& other) { return other.link.index == *master; }))
-            fail("device {} is a port of device {}, which can't be dumped", device.link.name, *master);
+            refuse(fmt::format("device {} is a port of device {}, which can't be dumped", device.link.name, *master),
+                   fmt::format("take it out of there: ip link set {} nomaster", device.link.name));
         warnOfLosses(device.link);
     }
     warnOfTables();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: modes refused
-// zdtm: refused fd \d+ of pid \d+ .*memfd_secret
+// zdtm: refused fd \d+ of pid \d+ .*memfd_secret.*close and unmap
 #include <sys/syscall.h>
 
 #include "zdtm.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: modes refused
-// zdtm: refused (?=.*fd \d+ of pid 2\b).*corked \(UDP_CORK\)
+// zdtm: refused (?=.*fd \d+ of pid 2\b).*corked \(UDP_CORK\).*dump again
 // zdtm: fails-with-4.2 its message does not say so
 #include <netinet/udp.h>
 

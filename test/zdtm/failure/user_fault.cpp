@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: modes refused
-// zdtm: refused (?=.*pid 2\b)(?=.*fd 3\b).*userfaultfd
+// zdtm: refused (?=.*pid 2\b)(?=.*fd 3\b).*userfaultfd.*have the program close it
 // zdtm: fails-with-4.2 its message does not say so
 #include <fcntl.h>
 #include <linux/userfaultfd.h>

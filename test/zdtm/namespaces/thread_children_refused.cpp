@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: modes refused
-// zdtm: refused creates its children in another pid namespace than the process
+// zdtm: refused creates its children in another pid namespace than the process.*in the place of such a thread
 #include <sched.h>
 
 #include "threads.hpp"

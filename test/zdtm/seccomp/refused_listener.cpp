@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: modes refused
-// zdtm: refused hands system calls to another process
+// zdtm: refused hands system calls to another process.*without a listener
 // zdtm: fails-with-4.2 it dumps the filter, whose system calls fail after the restore
 #include <linux/seccomp.h>
 #include <sys/syscall.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: modes refused
-// zdtm: refused fd \d+ of pid \d+ .*keys to sign
+// zdtm: refused fd \d+ of pid \d+ .*keys to sign.*have the program close it
 // zdtm: fails-with-4.2 it loses the keys
 #include <arpa/inet.h>
 #include <linux/tcp.h>
