@@ -46,7 +46,7 @@ bool isDeviceName(std::string_view text) noexcept {
 }
 
 bool isPlainDeviceKind(std::string_view text) noexcept {
-    constexpr std::string_view kKinds[] = {"dummy", "ifb"};
+    constexpr std::string_view kKinds[] = {"dummy", "ifb", "ipvlan", "vlan", "vxlan"};
     return std::find(std::begin(kKinds), std::end(kKinds), text) != std::end(kKinds);
 }
 

@@ -16,8 +16,8 @@ namespace criu {
 /// without blanks, '/' and ':', and isn't "." or "..". Returns false for control characters, which the kernel accepts.
 [[nodiscard]] bool isDeviceName(std::string_view text) noexcept;
 
-/// Returns true for the kinds of network devices that have no attributes of their own ("dummy", "ifb"). The kernel may
-/// load a module with this name.
+/// Returns true for the kinds of network devices that criu describes by the kernel's attributes, or that have none,
+/// such as "vlan" and "dummy". The kernel may load a module with this name.
 [[nodiscard]] bool isPlainDeviceKind(std::string_view text) noexcept;
 
 /// Returns true for a cgroup controller, for "" (the unified hierarchy), or for "name=" and a hierarchy name

@@ -63,7 +63,8 @@ std::vector<std::uint32_t> readStaticForwarding() {
             return;
         std::memcpy(&fixed, payload.data(), sizeof(fixed));
         // A static entry has NUD_NOARP, an address of a port itself NUD_PERMANENT (fdb_to_nud(), Linux 6.18).
-        if (fixed.ndm_state == NUD_NOARP)
+        // An entry of a vxlan device that bridge(8) has added has both.
+        if (fixed.ndm_state == NUD_NOARP || fixed.ndm_state == (NUD_NOARP | NUD_PERMANENT))
             ports.push_back(static_cast<std::uint32_t>(fixed.ndm_ifindex));
     });
     // Without CONFIG_BRIDGE and other users of forwarding tables, the list is empty or the family isn't known.

@@ -125,8 +125,9 @@ void DeviceDump::warnOfTables() const {
         ++entries[port];
     for (const auto& [port, count] : entries)
         if (const Device* const device = find(port); device != nullptr)
-            log_.loss(Loss::Forwarding, "The forwarding table of a bridge has {} static {} for port {}, which {} kept",
-                      count, count == 1 ? "entry" : "entries", device->link.name, count == 1 ? "isn't" : "aren't");
+            log_.loss(Loss::Forwarding, "The forwarding table of {} has {} static {} for {} {}, which {} kept",
+                      device->link.master ? "a bridge" : "a device", count, count == 1 ? "entry" : "entries",
+                      device->link.master ? "port" : "device", device->link.name, count == 1 ? "isn't" : "aren't");
 }
 
 void DeviceDump::check() {
@@ -137,6 +138,10 @@ void DeviceDump::check() {
         if (link.hasProgram && type != ND_TYPE__EXTLINK)
             refuse(fmt::format("an XDP program is attached to device {}, which can't be dumped", link.name),
                    fmt::format("detach it: ip link set {} xdp off", link.name));
+        if (type == ND_TYPE__PLAIN && link.peerNetwork)
+            refuse(fmt::format("device {} ({}) is on a device of another network namespace, which can't be dumped",
+                               link.name, link.kind),
+                   "dump with --external net[INODE]:NAME, or take the device away");
         devices_.push_back({std::move(link), type});
     }
     for (const Device& device : devices_) {

@@ -4,7 +4,9 @@
 #include <linux/if_link.h>
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
+#include <utility>
 
 #include "criu/base/error.hpp"
 
@@ -66,6 +68,31 @@ constexpr std::uint16_t kBridgePort[] = {IFLA_BRPORT_PRIORITY,
                                          IFLA_BRPORT_NEIGH_SUPPRESS,
                                          IFLA_BRPORT_ISOLATED};
 
+constexpr std::uint16_t kVlan[] = {IFLA_VLAN_ID, IFLA_VLAN_FLAGS, IFLA_VLAN_EGRESS_QOS, IFLA_VLAN_INGRESS_QOS,
+                                   IFLA_VLAN_PROTOCOL};
+constexpr std::uint16_t kIpvlan[] = {IFLA_IPVLAN_MODE, IFLA_IPVLAN_FLAGS};
+
+// Options of a vxlan device that the kernel shows as a number and takes as a flag without a value.
+constexpr std::uint16_t kVxlanFlags[] = {IFLA_VXLAN_TTL_INHERIT};
+// Largest option of a vxlan device that criu knows: IFLA_VXLAN_LOCALBYPASS (6.5), which the headers of Debian 12 lack.
+constexpr std::uint16_t kLastVxlan = 31;
+
+/// Returns the options of a vxlan device in the form in which the kernel takes them.
+std::vector<LinkOption> vxlanOptions(std::span<const LinkOption> told) {
+    std::vector<LinkOption> kept;
+    for (const LinkOption& option : told) {
+        if (option.type == IFLA_VXLAN_UNSPEC || option.type > kLastVxlan)
+            continue;
+        const bool flag =
+            std::find(std::begin(kVxlanFlags), std::end(kVxlanFlags), option.type) != std::end(kVxlanFlags);
+        if (!flag)
+            kept.push_back(option);
+        else if (option.value.empty() || option.value.front() != std::byte{0})
+            kept.push_back({option.type, {}});
+    }
+    return kept;
+}
+
 std::vector<LinkOption> only(Types types, std::span<const LinkOption> told) {
     std::vector<LinkOption> kept;
     std::copy_if(told.begin(), told.end(), std::back_inserter(kept), [&](const LinkOption& option) {
@@ -77,7 +104,33 @@ std::vector<LinkOption> only(Types types, std::span<const LinkOption> told) {
 }  // namespace
 
 std::vector<LinkOption> settableOptions(std::string_view kind, std::span<const LinkOption> told) {
-    return kind == "bridge" ? only(kBridge, told) : std::vector<LinkOption>();
+    if (kind == "bridge")
+        return only(kBridge, told);
+    if (kind == "vlan")
+        return only(kVlan, told);
+    if (kind == "ipvlan")
+        return only(kIpvlan, told);
+    if (kind == "vxlan")
+        return vxlanOptions(told);
+    return {};
+}
+
+std::vector<LinkOption> creationOptions(std::string_view kind, std::vector<LinkOption> wanted) {
+    return kind == "bridge" ? std::vector<LinkOption>() : std::move(wanted);
+}
+
+bool needsLower(std::string_view kind) noexcept {
+    return kind == "vlan" || kind == "ipvlan";
+}
+
+std::optional<std::uint32_t> lowerInOptions(std::string_view kind, std::span<const LinkOption> options) {
+    for (const LinkOption& option : options)
+        if (kind == "vxlan" && option.type == IFLA_VXLAN_LINK && option.value.size() == sizeof(std::uint32_t)) {
+            std::uint32_t index = 0;
+            std::memcpy(&index, option.value.data(), sizeof(index));
+            return index;
+        }
+    return std::nullopt;
 }
 
 std::vector<LinkOption> settablePortOptions(std::span<const LinkOption> told) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -16,6 +18,19 @@ namespace criu::namespaces {
 /// kernel shows.
 [[nodiscard]] std::vector<kernel::LinkOption> settableOptions(std::string_view kind,
                                                               std::span<const kernel::LinkOption> told);
+
+/// Returns the options with which a restore creates a device of this kind, such as "vlan". It is empty for kinds whose
+/// options a restore sets later. `wanted`: result of settableOptions().
+[[nodiscard]] std::vector<kernel::LinkOption> creationOptions(std::string_view kind,
+                                                              std::vector<kernel::LinkOption> wanted);
+
+/// Returns true if a device of this kind needs a lower device, such as "vlan".
+[[nodiscard]] bool needsLower(std::string_view kind) noexcept;
+
+/// Returns the index of the lower device that the options of a vxlan device name; nullopt if they name none, or for
+/// other kinds.
+[[nodiscard]] std::optional<std::uint32_t> lowerInOptions(std::string_view kind,
+                                                          std::span<const kernel::LinkOption> options);
 
 /// Returns the options that a restore can set for a port of a bridge. `told`: options that the kernel shows.
 [[nodiscard]] std::vector<kernel::LinkOption> settablePortOptions(std::span<const kernel::LinkOption> told);

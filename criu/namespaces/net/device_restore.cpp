@@ -199,6 +199,8 @@ void DeviceRestore::check(std::span<const DevicesOf> all) const {
                         fail("{}: network device {} is of the kind \"{}\", which can't be restored",
                              imageName(ImageKind::Netdev, of.number), device->name,
                              device->kind != nullptr ? device->kind : "");
+                    if (needsLower(device->kind) && lowerOf(all, of, *device, &belowOf) == nullptr)
+                        fail("the lower device of {} device {} isn't in the images", device->kind, device->name);
                     break;
                 case ND_TYPE__MACVLAN:
                     if (device->macvlan == nullptr)
@@ -242,12 +244,14 @@ void DeviceRestore::makeOne(std::span<const DevicesOf> all, const DevicesOf& of,
         return makeVeth(all, of, device);
     } else if (device.type == ND_TYPE__MACVLAN) {
         makeMacvlan(all, of, device);
+    } else if (device.type == ND_TYPE__PLAIN) {
+        makePlain(all, of, device);
     } else {
         const NamespaceVisit visit(of.network, NamespaceKind::Net);
         if (device.type == ND_TYPE__TUN) {
             restoreTunDevice(device);
-        } else if (device.type == ND_TYPE__BRIDGE || device.type == ND_TYPE__PLAIN) {
-            makeLink(described(device, device.type == ND_TYPE__BRIDGE ? "bridge" : device.kind));
+        } else if (device.type == ND_TYPE__BRIDGE) {
+            makeLink(described(device, "bridge"));
         } else if (device.type == ND_TYPE__EXTLINK) {
             requireExternal(device);
         }
@@ -328,6 +332,30 @@ void DeviceRestore::makeMacvlan(std::span<const DevicesOf> all, const DevicesOf&
     makeLink(link);
 }
 
+const NetDeviceEntry* DeviceRestore::lowerOf(std::span<const DevicesOf> all, const DevicesOf& of,
+                                             const NetDeviceEntry& device, const DevicesOf** lowerIn) {
+    const auto inOptions = lowerInOptions(device.kind, loadOptions(device.n_options, device.options));
+    if (!inOptions && (!needsLower(device.kind) || device.has_peer_ifindex == 0))
+        return nullptr;
+    const std::uint32_t index = inOptions.value_or(device.peer_ifindex);
+    return index == device.ifindex ? nullptr : find(all, of.number, index, lowerIn);
+}
+
+/// Creates a device whose attributes are those that the kernel showed, after its lower device.
+void DeviceRestore::makePlain(std::span<const DevicesOf> all, const DevicesOf& of, const NetDeviceEntry& device) {
+    const DevicesOf* lowerIn = nullptr;
+    const NetDeviceEntry* const lower = lowerOf(all, of, device, &lowerIn);
+    if (lower != nullptr)
+        makeOne(all, *lowerIn, *lower);
+    kernel::NewLink link = described(device, device.kind);
+    link.options =
+        creationOptions(device.kind, settableOptions(device.kind, loadOptions(device.n_options, device.options)));
+    if (needsLower(device.kind))
+        link.below = device.peer_ifindex;
+    const NamespaceVisit visit(of.network, NamespaceKind::Net);
+    makeLink(link);
+}
+
 void DeviceRestore::start(const SettingsRule& rule) {
     for (const Device& device : made_) {
         const ErrorContext context([&] { return fmt::format("network device {}", device.entry->name); });
@@ -338,7 +366,7 @@ void DeviceRestore::start(const SettingsRule& rule) {
 void DeviceRestore::startOne(const Device& device, const SettingsRule& rule) const {
     const NamespaceVisit visit(device.of->network, NamespaceKind::Net);
     const NetDeviceEntry& entry = *device.entry;
-    if (entry.n_options != 0) {
+    if (entry.n_options != 0 && entry.type != ND_TYPE__PLAIN) {
         const kernel::NetworkLink link = kernel::readLink(entry.ifindex);
         for (const auto& one :
              differing(settableOptions(link.kind, loadOptions(entry.n_options, entry.options)), link.options)) {

@@ -75,6 +75,9 @@ private:
     void makeVeth(std::span<const DevicesOf> all, const DevicesOf& of, const NetDeviceEntry& device);
     void makeVethToOutside(const DevicesOf& of, const NetDeviceEntry& device, const Outer& outer, int network);
     void makeMacvlan(std::span<const DevicesOf> all, const DevicesOf& of, const NetDeviceEntry& device);
+    [[nodiscard]] static const NetDeviceEntry* lowerOf(std::span<const DevicesOf> all, const DevicesOf& of,
+                                                       const NetDeviceEntry& device, const DevicesOf** lowerIn);
+    void makePlain(std::span<const DevicesOf> all, const DevicesOf& of, const NetDeviceEntry& device);
     void startOne(const Device& device, const SettingsRule& rule) const;
 
     Log& log_;

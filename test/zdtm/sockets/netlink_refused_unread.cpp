@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: modes refused
 // zdtm: refused (?=.*fd \d+ of pid 2\b).*netlink socket with messages that wait.*\(try again when the program has read them
-// zdtm: fails-with-4.2 it drops the message
+// zdtm: fails-with-4.2 its message does not say so
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
