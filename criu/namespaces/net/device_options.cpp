@@ -2,6 +2,7 @@
 #include "criu/namespaces/net/device_options.hpp"
 
 #include <linux/if_link.h>
+#include <linux/if_vlan.h>
 
 #include <algorithm>
 #include <cstring>
@@ -93,6 +94,27 @@ std::vector<LinkOption> vxlanOptions(std::span<const LinkOption> told) {
     return kept;
 }
 
+/// Returns the options of a vlan device in the form in which the kernel takes them. The kernel doesn't show flags if
+/// none is set, although a new device has one. It shows a mask of all bits, and refuses unknown bits of a mask.
+std::vector<LinkOption> vlanOptions(std::vector<LinkOption> told) {
+    constexpr std::uint32_t kKnownFlags =
+        VLAN_FLAG_REORDER_HDR | VLAN_FLAG_GVRP | VLAN_FLAG_LOOSE_BINDING | VLAN_FLAG_MVRP | VLAN_FLAG_BRIDGE_BINDING;
+    ifla_vlan_flags flags{0, VLAN_FLAG_REORDER_HDR};
+    for (auto at = told.begin(); at != told.end();) {
+        if (at->type != IFLA_VLAN_FLAGS) {
+            ++at;
+            continue;
+        }
+        if (at->value.size() == sizeof(flags))
+            std::memcpy(&flags, at->value.data(), sizeof(flags));
+        flags.mask = kKnownFlags;
+        at = told.erase(at);
+    }
+    const auto* const bytes = reinterpret_cast<const std::byte*>(&flags);
+    told.push_back({IFLA_VLAN_FLAGS, {bytes, bytes + sizeof(flags)}});
+    return told;
+}
+
 std::vector<LinkOption> only(Types types, std::span<const LinkOption> told) {
     std::vector<LinkOption> kept;
     std::copy_if(told.begin(), told.end(), std::back_inserter(kept), [&](const LinkOption& option) {
@@ -107,7 +129,7 @@ std::vector<LinkOption> settableOptions(std::string_view kind, std::span<const L
     if (kind == "bridge")
         return only(kBridge, told);
     if (kind == "vlan")
-        return only(kVlan, told);
+        return vlanOptions(only(kVlan, told));
     if (kind == "ipvlan")
         return only(kIpvlan, told);
     if (kind == "vxlan")

@@ -341,7 +341,7 @@ const NetDeviceEntry* DeviceRestore::lowerOf(std::span<const DevicesOf> all, con
     return index == device.ifindex ? nullptr : find(all, of.number, index, lowerIn);
 }
 
-/// Creates a device whose attributes are those that the kernel showed, after its lower device.
+/// Creates a device with the attributes that the kernel showed, after its lower device.
 void DeviceRestore::makePlain(std::span<const DevicesOf> all, const DevicesOf& of, const NetDeviceEntry& device) {
     const DevicesOf* lowerIn = nullptr;
     const NetDeviceEntry* const lower = lowerOf(all, of, device, &lowerIn);

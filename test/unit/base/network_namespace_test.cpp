@@ -40,6 +40,12 @@ kernel::NamespaceIds idsWithOwn(std::initializer_list<NamespaceKind> own) {
     return ids;
 }
 
+template <typename T>
+std::vector<std::byte> asBytes(const T& value) {
+    const auto* const bytes = reinterpret_cast<const std::byte*>(&value);
+    return {bytes, bytes + sizeof(value)};
+}
+
 }  // namespace
 
 TEST_CASE("namespaces of the tree are numbered behind all of criu's") {
@@ -188,6 +194,21 @@ TEST_CASE("a device's master, its peer's namespace and what its driver tells") {
     REQUIRE(options.size() == 1);
     CHECK(options[0].type == IFLA_BR_AGEING_TIME);
     CHECK(namespaces::settableOptions("dummy", link.options).empty());
+    // A vlan device without flags gets the option that clears the flag of a new device; other masks are cut.
+    const std::vector<kernel::LinkOption> cleared = {{IFLA_VLAN_FLAGS, asBytes(ifla_vlan_flags{0, 1})}};
+    CHECK(namespaces::settableOptions("vlan", {}) == cleared);
+    const std::vector<kernel::LinkOption> shown = {{IFLA_VLAN_FLAGS, asBytes(ifla_vlan_flags{3, ~0U})}};
+    const std::vector<kernel::LinkOption> cut = {{IFLA_VLAN_FLAGS, asBytes(ifla_vlan_flags{3, 0x1f})}};
+    CHECK(namespaces::settableOptions("vlan", shown) == cut);
+    // The kernel shows TTL_INHERIT as a number, and takes it as a flag.
+    const std::vector<kernel::LinkOption> inherits = {{IFLA_VXLAN_TTL_INHERIT, {std::byte{1}}}};
+    const std::vector<kernel::LinkOption> asFlag = {{IFLA_VXLAN_TTL_INHERIT, {}}};
+    CHECK(namespaces::settableOptions("vxlan", inherits) == asFlag);
+    const std::vector<kernel::LinkOption> fixed = {{IFLA_VXLAN_TTL_INHERIT, {std::byte{0}}}};
+    CHECK(namespaces::settableOptions("vxlan", fixed).empty());
+    const std::vector<kernel::LinkOption> above = {{IFLA_VXLAN_LINK, asBytes(std::uint32_t{31})}};
+    CHECK(namespaces::lowerInOptions("vxlan", above) == 31);
+    CHECK_FALSE(namespaces::lowerInOptions("vlan", above));
     const auto port = namespaces::settablePortOptions(link.portOptions);
     REQUIRE(port.size() == 1);
     CHECK(port[0].type == IFLA_BRPORT_COST);

@@ -91,8 +91,10 @@ TEST_CASE("names of network devices are names that the kernel takes", "[texts]")
 }
 
 TEST_CASE("a device's kind, which may have the kernel load a module, is one that a dump writes down", "[texts]") {
-    for (const char* const good : {"dummy", "ifb", "vlan", "vxlan"})
+    for (const char* const good : {"dummy", "ifb", "vxlan"})
         CHECK(checkDevice("d0", ND_TYPE__PLAIN, good).empty());
+    for (const char* const above : {"vlan", "ipvlan"})
+        CHECK_THAT(checkDevice("d0", ND_TYPE__PLAIN, above), Contains("lower device"));
     for (const char* const bad : {"wireguard", "", "dummy\n", "../x", "can"})
         CHECK_THAT(checkDevice("d0", ND_TYPE__PLAIN, bad), Contains("kind"));
 }
