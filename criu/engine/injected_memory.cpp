@@ -8,8 +8,10 @@
 #include <compel/remote_syscalls.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -30,36 +32,38 @@ namespace {
 struct InjectedRange {
     compel::RemoteAddress start;
     std::uint64_t codeSize;
-    std::uint64_t dataSize;
+    std::uint64_t size;  ///< of code and data
 };
 
-/// Returns true if the memory at `start` contains the blob, or zeros. It contains zeros if criu was killed between the
-/// system call and the copy of the code.
-bool holds(const compel::Blob& blob, const compel::RemoteMemory& memory, compel::RemoteAddress start) {
+/// Returns true if the memory at `start` contains the blob. `mayBeNew`: the memory may contain zeros instead, because criu
+/// was killed between the system call and the copy of the code.
+bool holds(const compel::Blob& blob, const compel::RemoteMemory& memory, compel::RemoteAddress start, bool mayBeNew) {
     const auto wanted = blob.bytes;
     std::vector<std::byte> found(wanted.size());
     if (memory.readSome(start, found) < found.size())
         return false;
     return std::equal(found.begin(), found.end(), wanted.begin()) ||
-           std::all_of(found.begin(), found.end(), [](std::byte each) { return each == std::byte{0}; });
+           (mayBeNew && std::all_of(found.begin(), found.end(), [](std::byte each) { return each == std::byte{0}; }));
 }
 
 /// Searches for the blob. The mapping of code has exactly the blob's size, with a writable one after it. If criu was
-/// killed before it mapped the data, one mapping has the size of both.
+/// killed before it mapped the data, one mapping has the size of both. If criu was killed between two calls that unmap
+/// both, only the code is left.
 std::optional<InjectedRange> findInjection(const kernel::ProcPid& process, pid_t pid,
                                            const pie::InjectionRecord& record) {
     const std::uint64_t codeSize = pageAlignUp(record.blob->bytes.size());
-    const std::uint64_t dataSize = record.dataSize;
+    const std::uint64_t both = codeSize + record.dataSize;
     const std::vector<kernel::Vma> all = kernel::readMaps(process);
     for (std::size_t i = 0; i < all.size(); ++i) {
         const kernel::Vma& vma = all[i];
-        if (!kernel::isAnonymous(vma) || vma.prot != (PROT_READ | PROT_EXEC))
+        if (!kernel::isAnonymous(vma) || vma.prot != (PROT_READ | PROT_EXEC) ||
+            (vma.size() != both && vma.size() != codeSize))
             continue;
-        const bool isBoth = vma.size() == codeSize + dataSize;
-        const bool isCode = vma.size() == codeSize && i + 1 < all.size() && all[i + 1].start == vma.end &&
-                            all[i + 1].size() >= dataSize && all[i + 1].prot == (PROT_READ | PROT_WRITE);
-        if ((isBoth || isCode) && holds(*record.blob, compel::RemoteMemory(pid), vma.start))
-            return InjectedRange{vma.start, codeSize, dataSize};
+        const bool hasData = i + 1 < all.size() && all[i + 1].start == vma.end &&
+                             all[i + 1].size() >= record.dataSize && all[i + 1].prot == (PROT_READ | PROT_WRITE);
+        const bool isBoth = vma.size() == both;
+        if (holds(*record.blob, compel::RemoteMemory(pid), vma.start, isBoth || hasData))
+            return InjectedRange{vma.start, codeSize, isBoth || hasData ? both : codeSize};
     }
     return std::nullopt;
 }
@@ -70,22 +74,46 @@ bool blocksAll(compel::SignalMask mask) noexcept {
     return (mask | compel::signalBit(SIGKILL) | compel::signalBit(SIGSTOP)) == compel::allSignals;
 }
 
-/// Returns true if a thread makes a system call of criu, by /proc. Such a call may still map memory.
-bool makesCall(const kernel::ProcPid& process) {
+/// What the threads of a process may do for a killed criu, by /proc.
+enum class Calls : std::uint8_t { None, Perhaps, Some };
+
+/// Tells if a thread makes a system call of criu, which may still map memory. A thread in an interruptible sleep makes
+/// no such call. A thread that the kernel has woken at the end of criu, and hasn't run since, may have its own signal
+/// mask: criu sets the registers of a call before the mask.
+Calls callsOf(const kernel::ProcPid& process) {
     // Flags of kernel worker threads, which block all signals: PF_IO_WORKER, and PF_USER_WORKER since Linux 6.4.
     constexpr std::uint32_t kWorker = 0x10 | 0x4000;
     kernel::ProcBuffer buffer;
+    Calls calls = Calls::None;
     try {
-        const std::vector<pid_t> threads = kernel::readThreads(process);
-        return std::any_of(threads.begin(), threads.end(), [&](pid_t tid) {
-            return blocksAll(kernel::readThreadStatus(process, tid, buffer).blocked) &&
-                   (kernel::readStat(process.thread(tid), buffer).flags & kWorker) == 0;
-        });
+        for (const pid_t tid : kernel::readThreads(process)) {
+            const kernel::TaskStatus status = kernel::readThreadStatus(process, tid, buffer);
+            // The end of criu closes the journal before it detaches threads (do_exit() of Linux).
+            const bool isTraced = status.tracerPid != 0;
+            if ((isTraced || blocksAll(status.blocked)) &&
+                (kernel::readStat(process.thread(tid), buffer).flags & kWorker) == 0)
+                return Calls::Some;
+            using enum kernel::TaskState;
+            if (status.state == DiskSleep)  // it may wait for the lock of the memory, or so long that no tracer can stop it
+                return Calls::Some;
+            if (status.state == Running || status.state == Stopped)
+                calls = Calls::Perhaps;
+        }
+        return calls;
     } catch (const Error& error) {
         if (error.code() != ENOENT && error.code() != ESRCH)
             throw;
-        return true;  // a thread has ended; the caller looks again
+        return Calls::Some;  // a thread has ended; the caller looks again
     }
+}
+
+/// Returns true if the next instruction of a thread is a system call, which may be one of criu.
+bool isBeforeCall(const compel::FrozenProcess& process) {
+    return std::any_of(process.threads().begin(), process.threads().end(), [&](const compel::FrozenThread& thread) {
+        std::array<std::byte, compel::syscallInstructionBytes.size()> next{};
+        return process.memory().readSome(thread.tracee.registers().ip(), next) == next.size() &&
+               compel::entersKernel(next);
+    });
 }
 
 /// Returns true if a thread makes a system call of criu, or executes code of the blob. `inTime`: false if the
@@ -120,25 +148,26 @@ bool unmapInjection(const JournalLine& line) {
     while (const auto directory = process.openRunning()) {
         // The call of a thread that blocks all signals longer is none of criu's.
         const bool inTime = std::chrono::steady_clock::now() < end;
-        if (inTime && makesCall(*directory)) {
+        const Calls calls = callsOf(*directory);
+        if (inTime && calls == Calls::Some) {
             std::this_thread::sleep_for(kPause);
             continue;
         }
-        if (!findInjection(*directory, process.pid, record))
+        if ((calls == Calls::None || !inTime) && !findInjection(*directory, process.pid, record))
             return any;
         auto frozen = compel::FrozenProcess::freeze(process.pid, freezeOptions(*directory));
         // Searches again, because the process has run since the first search, and its pid may be another's now.
         const auto found =
             process.openRunning() ? findInjection(*directory, process.pid, record) : std::optional<InjectedRange>();
-        const bool isFree = found && !isBusy(frozen, *found, inTime);
-        if (isFree) {
-            compel::RemoteSyscalls calls(frozen.leader(), frozen.syscallInstruction());
-            calls.munmap(found->start, found->codeSize + found->dataSize);
-            calls.restore();
+        const bool isFree = found ? !isBusy(frozen, *found, inTime) : !isBeforeCall(frozen);
+        if (found && isFree) {
+            compel::RemoteSyscalls remote(frozen.leader(), frozen.syscallInstruction());
+            remote.munmap(found->start, found->size);
+            remote.restore();
             any = true;
         }
         frozen.detach();
-        if (found && !isFree && !inTime)
+        if (found ? !isFree && !inTime : isFree || !inTime)
             return any;
         std::this_thread::sleep_for(kPause);
     }
