@@ -11,6 +11,7 @@ import time
 
 from . import processes
 
+PTRACE_CONT = 7
 PTRACE_SYSCALL = 24
 PTRACE_SEIZE = 0x4206
 PTRACE_SETOPTIONS = 0x4200
@@ -31,15 +32,33 @@ def stop_self():
 
 
 class KillPoint:
-    """Moment of a kill: the stop `stops` after the traced process has entered its release number `release`, or after the
-    begin of the trace if `release` is 0. A release is a ptrace(2) call that detaches a thread or changes its options."""
+    """Moment of a kill: the stop `stops` after the traced process has entered its release number `release` or its resume
+    number `resume`, or after the begin of the trace if both are 0. A release is a ptrace(2) call that detaches a thread or
+    changes its options. A resume is one that lets a thread make a system call or run."""
 
-    def __init__(self, stops, release=0):
+    def __init__(self, stops, release=0, resume=0):
         self.stops = stops
         self.release = release
+        self.resume = resume
 
     def __str__(self):
-        return f"stop {self.stops} after release {self.release}"
+        return f"stop {self.stops} after " + (f"resume {self.resume}" if self.resume else f"release {self.release}")
+
+
+class Counts:
+    """Numbers of stops, releases and resumes of a traced process."""
+
+    def __init__(self, stops=0, releases=0, resumes=0):
+        self.stops = stops
+        self.releases = releases
+        self.resumes = resumes
+
+    def draw(self, source):
+        """Draws a KillPoint, near a release, near a resume, or anywhere: criu changes running threads in these calls."""
+        near = source.choice([what for what in ("release", "resume", None) if what is None or getattr(self, what + "s")])
+        if near:
+            return KillPoint(source.randint(1, 16), **{near: source.randint(1, getattr(self, near + "s"))})
+        return KillPoint(source.randint(1, self.stops))
 
 
 class CallKill:
@@ -67,13 +86,13 @@ class CallKill:
         self.result = here
 
     def finish(self, seconds):
-        """Waits for the end of the traced process. Returns the numbers of counted stops and releases, and the exit code."""
+        """Waits for the end of the traced process. Returns its Counts and exit code."""
         code = self.init.wait(self.pid, seconds, "the end of a traced criu").code
         if self.init.wait(self.tracer, seconds, "the end of the tracer").code != 0:
             raise OSError(0, "the tracer of criu failed")
-        stops, releases = json.loads(os.read(self.result, 64))
+        counts = Counts(*json.loads(os.read(self.result, 64)))
         os.close(self.result)
-        return stops, releases, code
+        return counts, code
 
 
 class _Tracing:
@@ -89,12 +108,11 @@ class _Tracing:
         self.point = point
         self.kill = kill
         self.follows = follows
-        self.stops = 0
-        self.releases = 0
-        self.since = 0  # stops since the release of the kill point
+        self.counts = Counts()
+        self.since = 0  # stops since the release or resume of the kill point
 
     def run(self):
-        """Traces the process to its end. Returns the numbers of counted stops and releases."""
+        """Traces the process to its end. Returns the numbers of Counts."""
         while (processes.status(self.first) or {}).get("State", "X")[0] not in "TX":
             time.sleep(0.0005)
         self._ptrace(PTRACE_SEIZE, self.first, TRACESYSGOOD | (TRACEFORK if self.follows else 0))
@@ -103,7 +121,7 @@ class _Tracing:
             try:
                 pid, status = os.waitpid(-1, WALL)
             except ChildProcessError:
-                return self.stops, self.releases
+                return self.counts.stops, self.counts.releases, self.counts.resumes
             if os.WIFSTOPPED(status):
                 self._resume(pid, status)
 
@@ -111,11 +129,12 @@ class _Tracing:
         number, event = os.WSTOPSIG(status), status >> 16
         passed, request = 0, PTRACE_SYSCALL
         if event == EVENT_STOP:
-            if number in STOPS and self.stops:
+            if number in STOPS and self.counts.stops:
                 request = PTRACE_LISTEN
             if pid != self.first and self.counted == self.first:
                 self.counted = pid
-                self.stops = self.releases = self.since = 0
+                self.counts = Counts()
+                self.since = 0
                 self._ptrace(PTRACE_SETOPTIONS, pid, TRACESYSGOOD)
         elif number == signal.SIGTRAP | 0x80:
             if pid == self.counted and (not self.follows or pid != self.first):
@@ -125,19 +144,20 @@ class _Tracing:
         self._ptrace(request, pid, passed)
 
     def _count(self, pid):
-        self.stops += 1
-        if self._is_release(pid):
-            self.releases += 1
-        if self.point and self.releases >= self.point.release:
+        self.counts.stops += 1
+        request = self._request(pid)
+        self.counts.releases += request in (PTRACE_DETACH, PTRACE_SETOPTIONS)
+        self.counts.resumes += request in (PTRACE_CONT, PTRACE_SYSCALL)
+        if self.point and self.counts.releases >= self.point.release and self.counts.resumes >= self.point.resume:
             self.since += 1
             if self.since == self.point.stops:
                 self.kill()
 
-    def _is_release(self, pid):
-        """Returns whether the process enters a ptrace(2) call that releases a thread."""
+    def _request(self, pid):
+        """Returns the request of the ptrace(2) call that the process enters; None for other stops."""
         self.ptrace_call(PTRACE_GET_SYSCALL_INFO, pid, len(self.info), ctypes.addressof(self.info))
         entry, call, request = self.info.raw[0], *struct.unpack_from("<QQ", self.info.raw, 24)
-        return entry == 1 and call in PTRACE_CALLS and request in (PTRACE_DETACH, PTRACE_SETOPTIONS)
+        return request if entry == 1 and call in PTRACE_CALLS else None
 
     def _ptrace(self, request, pid, data):
         if self.ptrace_call(request, pid, 0, data) < 0 and ctypes.get_errno() != errno.ESRCH:  # ESRCH: it was killed

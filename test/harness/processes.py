@@ -9,6 +9,9 @@ import signal
 import socket
 import time
 
+ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C"}
+"""Environment of started programs."""
+
 PATIENCE = 60
 """Timeout in seconds for all waits, large enough for a busy machine. Tests of time limits use other values."""
 
@@ -52,7 +55,7 @@ class Init:
         namespace. own_users: in addition as user 0 of a user namespace, which is USERS outside. "denied": that
         namespace denies setgroups(2), and USERS + 5 is the only supplementary group.
         """
-        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C"} if env is None else env
+        environment = ENVIRONMENT if env is None else env
         if own_users:
             pid = _fork_in_new_user_namespace(own_users == "denied")
         else:

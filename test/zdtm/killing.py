@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Kills all processes of criu at once, as cgroup.kill and systemctl kill do."""
 
+import copy
 import errno
 import os
 import random
@@ -12,7 +13,7 @@ import time
 
 import modes
 from harness import call_kill, processes, procstate
-from subject import Failed
+from subject import Failed, Skipped
 
 
 def masks_of_stopped(subject):
@@ -151,10 +152,14 @@ class KilledGroup:
             return False
         return True
 
+    def contains_any(self):
+        """Returns true if a process is in the cgroup of the group."""
+        with open(os.path.join(self.path, "cgroup.procs"), encoding="ascii") as file:
+            return bool(file.read())
+
     def _is_empty(self):
         self.subject.init.reap()
-        with open(os.path.join(self.path, "cgroup.procs"), encoding="ascii") as file:
-            return not file.read()
+        return not self.contains_any()
 
 
 def mounted(kind):
@@ -209,13 +214,30 @@ def processes_of(binary):
     return found
 
 
+class InGroup:
+    """A criu whose processes are in a KilledGroup. The images of its dumps therefore tell the cgroup of the tree, which a
+    restore enters at once."""
+
+    def __init__(self, ours, group):
+        self.ours = ours
+        self.group = group
+
+    def dump(self, root, images, options):
+        """Runs criu dump of the tree of `root`."""
+        ours = copy.copy(self.ours)
+        ours.start = lambda *arguments: self.ours.start(*arguments, before_exec=self.group.enter)
+        return ours.dump(root, images, options)
+
+
 class KilledRestores:
     """Restores of a tree that are killed at system calls, and the judgement of the rest."""
 
     codes = (0, -signal.SIGKILL)  # exit codes of a killed criu
 
-    def __init__(self, subject, task):
+    def __init__(self, subject, task, everyone=False):
+        """everyone: all processes of criu are killed, not only the first one."""
         self.subject = subject
+        self.everyone = everyone
         self.random = random.Random(task["seed"])
         self.known = {1, *subject.others, *(pid for pid in processes.pids() if pid not in processes.tree(subject.root))}
         self.network = task["network"]
@@ -224,7 +246,7 @@ class KilledRestores:
         self.dump()
         images = subject.images("whole")
         self.before = (subject.list_files(), outside(self.network))
-        self.stops, self.releases, code = self.trace(images, None)
+        self.counts, code = self.trace(images, None)
         if code != 0:
             raise Failed(f"a traced restore ended with {code} ({images})")
         self.find_root()
@@ -237,27 +259,42 @@ class KilledRestores:
         """Dumps the tree, and stores what a killed restore must leave of the files and mounts."""
         self.turns += 1
         self.images = self.subject.images(f"images-{self.turns}")
-        self.subject.dump(self.subject.ours, self.images)
+        if self.everyone:
+            with KilledGroup(self.subject) as group:
+                self.subject.dump(InGroup(self.subject.ours, group), self.images)
+        else:
+            self.subject.dump(self.subject.ours, self.images)
         self.before = (self.subject.list_files(), outside(self.network))
 
     def trace(self, log, point):
-        """Restores the tree, and kills criu at a point. Returns the numbers of stops and releases, and criu's exit code."""
+        """Restores the tree, and kills criu at a point. Returns its Counts and exit code."""
         subject = self.subject
         subject.init.ended.pop(subject.root, None)
         os.makedirs(log, exist_ok=True)
         options = ["-d", *subject.restore_options]
         if subject.own_users:
             os.chmod(self.images, 0o700)  # users of the namespace must not read images
-        pid = subject.ours.start("restore", self.images, f"restore-{os.path.basename(log)}.log", options,
-                                 before_exec=call_kill.stop_self)
-        killed = call_kill.CallKill(subject.init, pid, point, lambda: os.kill(pid, signal.SIGKILL))
-        return killed.finish(processes.PATIENCE)
+        name = f"restore-{os.path.basename(log)}.log"
+        if not self.everyone:
+            pid = subject.ours.start("restore", self.images, name, options, before_exec=call_kill.stop_self)
+            return call_kill.CallKill(subject.init, pid, point, lambda: os.kill(pid, signal.SIGKILL)).finish(processes.PATIENCE)
+        with KilledGroup(subject) as group:
+            if not group.path:
+                raise Skipped("the kernel has no cgroup.kill")
+
+            def begin():
+                group.enter()
+                call_kill.stop_self()
+
+            pid = subject.ours.start("restore", self.images, name, options, before_exec=begin)
+            ended = call_kill.CallKill(subject.init, pid, point, group.kill_now).finish(processes.PATIENCE)
+            if point is None and group.contains_any():
+                raise Skipped("criu leaves the tree in its own cgroup")
+            return ended
 
     def point(self):
-        """Draws a moment. Half of them are near a release, because processes begin to run there."""
-        if self.releases and self.random.random() < 0.5:
-            return call_kill.KillPoint(self.random.randint(1, 16), self.random.randint(1, self.releases))
-        return call_kill.KillPoint(self.random.randint(1, self.stops))
+        """Draws a moment."""
+        return self.counts.draw(self.random)
 
     def living(self):
         """Returns the orphans and children of this process that the restore has left."""
@@ -274,7 +311,7 @@ class KilledRestores:
         subject = self.subject
         self.turns += 1
         point = self.point()
-        _, _, code = self.trace(f"killed-{self.turns}", point)
+        _, code = self.trace(f"killed-{self.turns}", point)
         when = f"after SIGKILL of criu at {point} of restore-killed-{self.turns} of {self.images}"
         if code not in self.codes:
             raise Failed(f"{when}: criu ended with {code}")
@@ -286,7 +323,7 @@ class KilledRestores:
             return
         self.find_root()
         subject.require_running(when)
-        subject.require_unchanged(when, leftovers=True)
+        subject.require_unchanged(when, leftovers=may_keep_memory(subject))
         self.dump()
 
     def is_gone(self):
@@ -348,6 +385,11 @@ def restore_killed(subject, task):
     judge(subject, task, KilledRestores(subject, task))
 
 
+def restore_all_killed(subject, task):
+    """Kills all processes of restores at system calls, also restored processes that criu hasn't moved to their cgroup yet."""
+    judge(subject, task, KilledRestores(subject, task, everyone=True))
+
+
 def judge(subject, task, killed):
     """Makes the kills of a KilledRestores, and then restores the tree."""
     for _ in range(task["turns"]):
@@ -359,7 +401,7 @@ def judge(subject, task, killed):
 
 def kill_at_call(subject, command, images, options, point):
     """Kills all processes of a dump or pre-dump at a system call of its working process. Without a point, kills nothing.
-    Returns the number of stops and the exit code of criu."""
+    Returns the Counts and exit code of criu."""
     with KilledGroup(subject) as group:
         def begin():
             group.enter()
@@ -368,10 +410,10 @@ def kill_at_call(subject, command, images, options, point):
         pid = subject.ours.start(command, images, f"{command}.log", ["-t", str(subject.root), *options],
                                  before_exec=begin)
         trace = call_kill.CallKill(subject.init, pid, point, group.kill_now, follows=True)
-        stops, _, code = trace.finish(processes.PATIENCE)
+        counts, code = trace.finish(processes.PATIENCE)
     if point is None and code != 0:
         raise Failed(f"a traced {command} ended with {code} ({images})")
-    return stops, code
+    return counts, code
 
 
 def dump_killed(subject, task):
@@ -382,7 +424,7 @@ def dump_killed(subject, task):
     subject.ignore = masks_of_stopped(subject)
     for turn in range(task["turns"]):
         images = subject.images(f"killed-{turn}")
-        point = call_kill.KillPoint(source.randint(1, whole))
+        point = whole.draw(source)
         kill_at_call(subject, "dump", images, options, point)
         when = f"after SIGKILL of all of criu at {point} of {images}"
         require_rescued(subject, when)
@@ -397,10 +439,10 @@ def pre_dump_killed(subject, task):
     subject.ignore = masks_of_stopped(subject)
     for turn in range(task["turns"] + 1):
         images = subject.images(f"pre-{turn}")
-        point = call_kill.KillPoint(source.randint(1, whole)) if whole else None
-        stops, code = kill_at_call(subject, "pre-dump", images, parent, point)
+        point = whole.draw(source) if whole else None
+        counts, code = kill_at_call(subject, "pre-dump", images, parent, point)
         when = f"after SIGKILL of all of criu at {point} of {images}"
-        whole = whole or stops
+        whole = whole or counts
         require_rescued(subject, when)
         if code == 0:
             parent = ["--prev-images-dir", f"../pre-{turn}"]
@@ -412,4 +454,5 @@ SCENARIOS = [
     modes.Mode("dump-killed", dump_killed, scenario=True, beyond_42=True),
     modes.Mode("pre-dump-killed", pre_dump_killed, scenario=True, beyond_42=True),
     modes.Mode("restore-killed", restore_killed, scenario=True, beyond_42=True),
+    modes.Mode("restore-all-killed", restore_all_killed, scenario=True, beyond_42=True),
 ]

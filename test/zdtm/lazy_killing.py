@@ -18,8 +18,8 @@ class KilledSupplies(killing.KilledRestores):
     codes = (0, 1, -signal.SIGKILL)
 
     def trace(self, log, point):
-        """Restores the tree with lazy pages, and kills the daemon at a point. Returns the numbers of the supplying process'
-        stops and releases, and the daemon's exit code."""
+        """Restores the tree with lazy pages, and kills the daemon at a point. Returns the Counts of the
+        supplying process, and the daemon's exit code."""
         subject = self.subject
         subject.init.ended.pop(subject.root, None)
         images = self.images
@@ -44,10 +44,10 @@ class KilledSupplies(killing.KilledRestores):
             return trace.finish(processes.PATIENCE)
 
     def point(self):
-        """Draws a moment. A point of a release doesn't exist, because the daemon traces no process."""
-        if self.stops == 0:
+        """Draws a moment. The daemon traces no process, so only stops exist."""
+        if self.counts.stops == 0:
             raise Skipped("the program has no lazy pages")
-        return call_kill.KillPoint(self.random.randint(1, self.stops))
+        return super().point()
 
 
 def lazy_killed(subject, task):

@@ -24,6 +24,7 @@ class Subject:
 
     def __init__(self, init, task):
         self.init = init
+        self.mode = task["mode"]
         self.work = task["work"]
         self.binary = task["binary"]
         self.dump_options = task["dump_options"]
@@ -63,9 +64,11 @@ class Subject:
             for path in (self.folder, self.output):
                 os.chown(path, processes.USERS, processes.USERS)
         environment = None
+        if self.mode.endswith("-killed"):
+            environment = {**processes.ENVIRONMENT, "ZDTM_KILLED": "1"}  # for programs that a kill may change
         if self.outside == "echo":
             self.echo = echo.EchoServer()
-            environment = {"ZDTM_ECHO": str(self.echo.port)}
+            environment = {**(environment or {}), "ZDTM_ECHO": str(self.echo.port)}
         if self.outside == "program":
             output = os.path.join(self.work, "outside")
             self.init.start([self.binary], self.folder, output, {"ZDTM_OUTSIDE": "1"}, session=True)

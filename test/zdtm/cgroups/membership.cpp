@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// zdtm: also restore-killed
+// zdtm: also restore-killed, restore-all-killed
 // zdtm: between rmdir $(cat group)/inner $(cat group)/threads $(cat group)/empty $(cat group)
 #include <sys/stat.h>
 

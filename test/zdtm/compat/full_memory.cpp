@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: modes once,five
-// zdtm: not-in all-killed, dump-killed, restore-killed
+// zdtm: not-in all-killed, dump-killed, restore-killed, restore-all-killed
 #include <algorithm>
 #include <vector>
 

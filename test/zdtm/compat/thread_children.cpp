@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: also restore-killed
 // zdtm: fails-with-4.2 it makes all children those of the first thread
 #include <sched.h>
 #include <sys/wait.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// zdtm: also all-killed, restore-killed
+// zdtm: also all-killed, restore-killed, restore-all-killed
 #include <fcntl.h>
 #include <sys/ioctl.h>
 

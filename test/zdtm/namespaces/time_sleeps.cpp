@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// zdtm: not-in all-killed, dump-killed, pre-dump-killed, restore-killed
+// zdtm: not-in all-killed, dump-killed, pre-dump-killed, restore-killed, restore-all-killed
 // zdtm: modes once
 // zdtm: fails-with-4.2 it ends such calls with EINTR, though no handler ran
 #include <ctime>

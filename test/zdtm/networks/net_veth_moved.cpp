@@ -2,7 +2,7 @@
 // zdtm: network own
 // zdtm: between ip link del spare1 2>/dev/null || true; ip link add spare0 type veth peer name spare1 && ip addr add 10.6.0.1/24 dev spare1 && ip link set spare1 up
 // zdtm: restore-options --external netdev[eth0]:spare0
-// zdtm: modes once,to-other,from-other
+// zdtm: modes once,to-other,from-other,restore-killed
 // zdtm: not-in lazy-killed
 #include "network.hpp"
 #include "zdtm.hpp"

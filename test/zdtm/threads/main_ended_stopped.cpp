@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// zdtm: not-in restore-killed
+// zdtm: not-in restore-killed, restore-all-killed
 // zdtm: fails-with-4.2 it takes the process for a zombie
 #include <sys/wait.h>
 

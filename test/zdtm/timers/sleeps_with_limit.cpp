@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: fails-with-4.2 it ends such calls with EINTR, though no handler ran
 // zdtm: modes once
-// zdtm: not-in all-killed, dump-killed, pre-dump-killed, restore-killed
+// zdtm: not-in all-killed, dump-killed, pre-dump-killed, restore-killed, restore-all-killed
 // Runs once: a sleep that is interrupted twice ends with EINTR. An absolute limit may be over at a later restore.
 #include <linux/futex.h>
 #include <poll.h>
