@@ -499,8 +499,9 @@ Injection::Injection(Tracee& thread, const Blob& blob, const InjectedMemory& pre
       dataSize_(present.dataSize),
       code_(present.code),
       data_(present.data) {
-    blobsInstruction_ = syscallInstruction ? syscallInstruction : syscallInstructionIn(blob, code_);
-    syscallInstruction_ = blobsInstruction_;
+    blobsInstruction_ = syscallInstruction && syscallInstruction->restorer != 0 ? *syscallInstruction
+                                                                                : syscallInstructionIn(blob, code_);
+    syscallInstruction_ = syscallInstruction ? syscallInstruction : blobsInstruction_;
 }
 
 Injection::~Injection() {

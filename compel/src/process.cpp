@@ -15,6 +15,7 @@
 #include "backoff.hpp"
 #include "fail.hpp"
 #include "proc.hpp"
+#include "syscall_instruction.hpp"
 
 namespace compel {
 namespace {
@@ -294,6 +295,17 @@ std::optional<SyscallInstruction> FrozenProcess::syscallInstruction() {
             },
             libraries_.get());
     return *syscallInstruction_;
+}
+
+std::optional<SyscallInstruction> FrozenProcess::unmappingInstruction(RemoteAddress start, RemoteAddress end) {
+    const auto isOutside = [&](RemoteAddress at) { return at - start >= end - start; };
+    auto found = syscallInstruction();
+    const auto any = found;
+    if (found && (found->restorer == 0 || !isOutside(found->address) || !isOutside(found->restorer)))
+        found = findReturningInstruction(leader().tid(), {end, start});
+    if (!found && any && !leader().registers().isNative())
+        return SyscallInstruction(any->address);
+    return found;
 }
 
 bool FrozenProcess::maps(std::string_view anonymousInode) {

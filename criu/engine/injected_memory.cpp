@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -23,6 +24,7 @@
 #include "criu/kernel/proc/stat.hpp"
 #include "criu/kernel/proc/status.hpp"
 #include "criu/kernel/proc/tasks.hpp"
+#include "criu/pie/enter.hpp"
 #include "criu/pie/injection_record.hpp"
 
 namespace criu::engine {
@@ -32,11 +34,11 @@ namespace {
 struct InjectedRange {
     compel::RemoteAddress start;
     std::uint64_t codeSize;
-    std::uint64_t size;  ///< of code and data
+    std::uint64_t size;  ///< size of code and data
 };
 
-/// Returns true if the memory at `start` contains the blob. `mayBeNew`: the memory may contain zeros instead, because criu
-/// was killed between the system call and the copy of the code.
+/// Returns true if the memory at `start` contains the blob. `mayBeNew`: the memory may contain zeros instead, because
+/// criu was killed between the system call and the copy of the code.
 bool holds(const compel::Blob& blob, const compel::RemoteMemory& memory, compel::RemoteAddress start, bool mayBeNew) {
     const auto wanted = blob.bytes;
     std::vector<std::byte> found(wanted.size());
@@ -74,7 +76,7 @@ bool blocksAll(compel::SignalMask mask) noexcept {
     return (mask | compel::signalBit(SIGKILL) | compel::signalBit(SIGSTOP)) == compel::allSignals;
 }
 
-/// What the threads of a process may do for a killed criu, by /proc.
+/// System calls of a killed criu that threads of a process may make, by /proc.
 enum class Calls : std::uint8_t { None, Perhaps, Some };
 
 /// Tells if a thread makes a system call of criu, which may still map memory. A thread in an interruptible sleep makes
@@ -94,7 +96,8 @@ Calls callsOf(const kernel::ProcPid& process) {
                 (kernel::readStat(process.thread(tid), buffer).flags & kWorker) == 0)
                 return Calls::Some;
             using enum kernel::TaskState;
-            if (status.state == DiskSleep)  // it may wait for the lock of the memory, or so long that no tracer can stop it
+            // Such a thread may wait for the lock of the memory, or so long that no tracer can stop it.
+            if (status.state == DiskSleep)
                 return Calls::Some;
             if (status.state == Running || status.state == Stopped)
                 calls = Calls::Perhaps;
@@ -136,16 +139,15 @@ compel::FreezeOptions freezeOptions(const kernel::ProcPid& process) {
     return options;
 }
 
-}  // namespace
+using Find = std::function<std::optional<InjectedRange>(const kernel::ProcPid&)>;
 
-bool unmapInjection(const JournalLine& line) {
-    const auto record = pie::InjectionRecord::of(line);
-    const JournalProcess process = JournalProcess::of(record.process, record.startTime);
-    constexpr std::chrono::seconds kPatience{2};
+/// Unmaps the memory that `find` returns, when no thread uses it any more. `open`: opens the process' directory in
+/// /proc, and returns nothing when the process has ended. Returns false as unmapInjection().
+bool unmapFound(pid_t pid, const std::function<std::optional<kernel::ProcPid>()>& open, const Find& find,
+                RescueDeadline end) {
     constexpr std::chrono::milliseconds kPause{5};
-    const auto end = std::chrono::steady_clock::now() + kPatience;
     bool any = false;
-    while (const auto directory = process.openRunning()) {
+    while (const auto directory = open()) {
         // The call of a thread that blocks all signals longer is none of criu's.
         const bool inTime = std::chrono::steady_clock::now() < end;
         const Calls calls = callsOf(*directory);
@@ -153,15 +155,15 @@ bool unmapInjection(const JournalLine& line) {
             std::this_thread::sleep_for(kPause);
             continue;
         }
-        if ((calls == Calls::None || !inTime) && !findInjection(*directory, process.pid, record))
+        if ((calls == Calls::None || !inTime) && !find(*directory))
             return any;
-        auto frozen = compel::FrozenProcess::freeze(process.pid, freezeOptions(*directory));
+        auto frozen = compel::FrozenProcess::freeze(pid, freezeOptions(*directory));
         // Searches again, because the process has run since the first search, and its pid may be another's now.
-        const auto found =
-            process.openRunning() ? findInjection(*directory, process.pid, record) : std::optional<InjectedRange>();
+        const auto found = open() ? find(*directory) : std::optional<InjectedRange>();
         const bool isFree = found ? !isBusy(frozen, *found, inTime) : !isBeforeCall(frozen);
         if (found && isFree) {
-            compel::RemoteSyscalls remote(frozen.leader(), frozen.syscallInstruction());
+            auto instruction = frozen.unmappingInstruction(found->start, found->start + found->size);
+            compel::RemoteSyscalls remote(frozen.leader(), instruction ? instruction : frozen.syscallInstruction());
             remote.munmap(found->start, found->size);
             remote.restore();
             any = true;
@@ -172,6 +174,40 @@ bool unmapInjection(const JournalLine& line) {
         std::this_thread::sleep_for(kPause);
     }
     return any;
+}
+
+}  // namespace
+
+bool unmapInjection(const JournalLine& line, RescueDeadline end) {
+    const auto record = pie::InjectionRecord::of(line);
+    const JournalProcess process = JournalProcess::of(record.process, record.startTime);
+    return unmapFound(
+        process.pid, [&] { return process.openRunning(); },
+        [&](const kernel::ProcPid& directory) { return findInjection(directory, process.pid, record); }, end);
+}
+
+bool unmapRestorer(pid_t pid, std::uint64_t start, std::uint64_t size, RescueDeadline end) {
+    const std::uint64_t codeSize = pageAlignUp(pie::interpreterBlob().bytes.size());
+    const auto open = [pid]() -> std::optional<kernel::ProcPid> {
+        try {
+            return kernel::ProcDir().open(pid);
+        } catch (const Error& error) {
+            if (error.code() != ENOENT && error.code() != ESRCH)
+                throw;
+            return std::nullopt;
+        }
+    };
+    // The content tells the restorer from memory of another process with the pid.
+    return unmapFound(
+        pid, open,
+        [&](const kernel::ProcPid& directory) -> std::optional<InjectedRange> {
+            for (const kernel::Vma& vma : kernel::readMaps(directory))
+                if (vma.start == start && vma.size() == codeSize && vma.prot == (PROT_READ | PROT_EXEC) &&
+                    kernel::isAnonymous(vma) && holds(pie::interpreterBlob(), compel::RemoteMemory(pid), start, false))
+                    return InjectedRange{start, codeSize, size};
+            return std::nullopt;
+        },
+        end);
 }
 
 }  // namespace criu::engine

@@ -18,7 +18,6 @@
 #include "criu/base/printable.hpp"
 #include "criu/cgroup/freezer.hpp"
 #include "criu/cgroup/hierarchies.hpp"
-#include "criu/engine/injected_memory.hpp"
 #include "criu/image/text_rules.hpp"
 #include "criu/kernel/names/folder_record.hpp"
 #include "criu/kernel/namespace_visit.hpp"
@@ -28,6 +27,7 @@
 #include "criu/kernel/proc/stat.hpp"
 #include "criu/kernel/proc/status.hpp"
 #include "criu/kernel/proc/tasks.hpp"
+#include "criu/namespaces/net/moved_device.hpp"
 #include "criu/sockets/network_lock.hpp"
 #include "criu/sockets/tcp_repair.hpp"
 
@@ -216,8 +216,28 @@ void JournalReverter::removeSegment(const JournalLine& line, std::uint64_t begin
 }
 
 void JournalReverter::unmapMemory(const JournalLine& line) const {
-    if (root_ != 0 && unmapInjection(line))
+    if (root_ != 0 && unmapInjection(line, end_))
         report_(fmt::format("unmapped memory of criu in process {}", numberOf(line.at(1))));
+}
+
+void JournalReverter::unmapRestorers(const JournalLine& line) const {
+    unsigned unmapped = 0;
+    for (std::size_t at = 1; at < line.size(); ++at) {
+        const std::size_t first = std::min(line[at].find(':'), line[at].size());
+        const std::size_t second = std::min(line[at].find(':', first + 1), line[at].size());
+        if (second == line[at].size())
+            fail("the journal is damaged: {} is no restorer", printable(line[at]));
+        unmapped += unmapRestorer(static_cast<pid_t>(numberOf(line[at].substr(0, first))),
+                                  numberOf(line[at].substr(first + 1, second - first - 1)),
+                                  numberOf(line[at].substr(second + 1)), end_);
+    }
+    if (unmapped != 0)
+        report_(fmt::format("unmapped memory of criu in {} processes", unmapped));
+}
+
+void JournalReverter::returnDevice(const JournalLine& line, int folder) const {
+    if (namespaces::returnDevice(line, folder))
+        report_(fmt::format("moved network device {} back", printable(line.at(5))));
 }
 
 void JournalReverter::endRepairs(const std::vector<JournalLine>& lines) const {

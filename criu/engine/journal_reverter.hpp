@@ -14,6 +14,7 @@
 #include "criu/base/journal.hpp"
 #include "criu/base/names.hpp"
 #include "criu/base/unique_fd.hpp"
+#include "criu/engine/injected_memory.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 
 namespace criu {
@@ -67,6 +68,10 @@ public:
     void removeSegment(const JournalLine& line, std::uint64_t begin) const;
     /// Unmaps memory in the process of a line "injects" (unmapInjection()).
     void unmapMemory(const JournalLine& line) const;
+    /// Unmaps the restorers of a line "restorers" (unmapRestorer()).
+    void unmapRestorers(const JournalLine& line) const;
+    /// Moves the device of a line "moved" back to the network namespace of the caller. `folder`: of the journal.
+    void returnDevice(const JournalLine& line, int folder) const;
     /// Ends repair mode of all TCP sockets of the tree. `lines`: journal; sockets in its lines "options" get their
     /// options again.
     void endRepairs(const std::vector<JournalLine>& lines) const;
@@ -81,6 +86,7 @@ private:
 
     std::optional<kernel::ProcPid> running_;
     pid_t root_ = 0;
+    RescueDeadline end_ = rescueDeadline();
     Report report_;
     Log& log_;
 };

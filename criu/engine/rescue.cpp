@@ -26,6 +26,7 @@
 #include "criu/kernel/proc/proc_ns.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/kernel/proc/stat.hpp"
+#include "criu/namespaces/net/moved_device.hpp"
 
 namespace criu::engine {
 namespace {
@@ -164,8 +165,8 @@ std::vector<const JournalLine*> createdNames(const std::vector<JournalLine>& lin
     return names;
 }
 
-/// Ends what criu does after the commit of a restore: freezes cgroups, and removes temporary links and the network
-/// lock.
+/// Ends what criu does after the commit of a restore: freezes cgroups, and removes temporary links, the network lock
+/// and the restorers.
 bool completeRestore(const JournalReverter& reverter, const std::vector<JournalLine>& lines, const Reports& reports) {
     bool done = removeLocks(reverter, lines, "lock", reports);
     for (const JournalLine& line : lines)
@@ -173,6 +174,8 @@ bool completeRestore(const JournalReverter& reverter, const std::vector<JournalL
             done = succeeds(reports, [&] { reverter.removeLink(line); }) && done;
         else if (line.front() == "freezes" && line.size() == 3)
             done = succeeds(reports, [&] { reverter.freeze(line); }) && done;
+        else if (line.front() == "restorers")
+            done = succeeds(reports, [&] { reverter.unmapRestorers(line); }) && done;
     return succeeds(reports, [&] { reverter.endRepairs(lines); }) && done;
 }
 
@@ -193,9 +196,10 @@ bool removeGroupsAndSegments(const JournalReverter& reverter, const std::vector<
     return done;
 }
 
-/// Ends a restore that was killed. If its tree runs, completes it. Otherwise removes what it has created. `mayRun`: see
-/// revertDump().
-Reverted revertRestore(const std::vector<JournalLine>& lines, bool mayRun, const Reports& reports, Log& log) {
+/// Ends a restore that was killed. If its tree runs, completes it. Otherwise removes what it has created. `folder`: see
+/// revert(). `mayRun`: see revertDump().
+Reverted revertRestore(const std::vector<JournalLine>& lines, int folder, bool mayRun, const Reports& reports,
+                       Log& log) {
     const auto find = [&](std::string_view kind, std::size_t least) {
         return std::find_if(lines.begin(), lines.end(),
                             [&](const JournalLine& line) { return line.front() == kind && line.size() >= least; });
@@ -209,6 +213,13 @@ Reverted revertRestore(const std::vector<JournalLine>& lines, bool mayRun, const
     bool done = true;
     if (const auto line = find("resuming", 2); mayRun && line != lines.end())
         done = succeeds(reports, [&] { (void)reverter.endHalfTree(*line); });
+    for (const JournalLine& line : lines)
+        if (line.front() == "moved" && !reverter.treeRuns())
+            done = succeeds(reports, [&] { reverter.returnDevice(line, folder); }) && done;
+    if (done)
+        for (const JournalLine& line : lines)
+            if (line.front() == "pin")
+                done = succeeds(reports, [&] { namespaces::removePin(line, folder); }) && done;
     const std::vector<const JournalLine*> names = createdNames(lines);
     for (auto line = names.rbegin(); line != names.rend(); ++line)
         done = succeeds(reports,
@@ -228,8 +239,8 @@ Reverted revertRestore(const std::vector<JournalLine>& lines, bool mayRun, const
     return done ? Reverted::Done : Reverted::Failed;
 }
 
-/// Reverts the changes of one journal.
-Reverted revert(int file, const Reports& reports, Log& log) {
+/// Reverts the changes of one journal. `folder`: directory of the journal.
+Reverted revert(int file, int folder, const Reports& reports, Log& log) {
     const std::vector<JournalLine> lines = parseJournal(readAll(file));
     const bool ofDump = !lines.empty() && lines.front().front() == "tree";
     const bool ofRestore = !lines.empty() && lines.front().front() == "restore";
@@ -239,7 +250,7 @@ Reverted revert(int file, const Reports& reports, Log& log) {
     const bool isOwn = lines.front()[1] == own;
     if (!isOwn && !(own == kInitialPidNamespace && hasEnded(lines.front()[1])))
         return Reverted::OfOthers;
-    return ofDump ? revertDump(lines, isOwn, reports, log) : revertRestore(lines, isOwn, reports, log);
+    return ofDump ? revertDump(lines, isOwn, reports, log) : revertRestore(lines, folder, isOwn, reports, log);
 }
 
 /// Waits until no other `criu rescue` examines these journals. While it does, their locks are held, as if their
@@ -332,6 +343,19 @@ void recordResuming(const std::vector<HostPid>& processes, Log& log) {
     log.journal().record(line);
 }
 
+void recordRestorers(const std::vector<RestorerRange>& all, Log& log) noexcept {
+    if (!log.journal().isOpen())
+        return;
+    try {
+        JournalLine line{"restorers"};
+        for (const RestorerRange& each : all)
+            line.push_back(fmt::format("{}:{}:{}", each.process.value, each.start, each.size));
+        log.journal().record(line);
+    } catch (const std::exception& error) {
+        log.debug("criu rescue can't unmap the restorers: {}", error.what());
+    }
+}
+
 void endJournal(Log& log) noexcept {
     if (!log.journal().isOpen())
         return;
@@ -352,7 +376,7 @@ void revertJournal(Log& log) noexcept {
     try {
         const Reports reports{[&log](const std::string& line) { log.info("Rescue: {}", line); },
                               [&log](const std::string& line) { log.error("{}", line); }};
-        const Reverted result = revert(log.journal().file(), reports, log);
+        const Reverted result = revert(log.journal().file(), log.journal().directory(), reports, log);
         if (result == Reverted::Done)
             endJournal(log);
     } catch (const std::exception& error) {
@@ -368,7 +392,7 @@ int rescue(std::string& answer, Log& log, const std::vector<std::string>& direct
         const UniqueFd alone = lockFolder(directory);
         for (RuntimeDirectory& place : RuntimeDirectory::unlocked(directory, kFolder)) {
             const UniqueFd file(::openat(place.lock.get(), kFile, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-            const Reverted result = file ? revert(file.get(), {say, say}, log) : Reverted::Done;
+            const Reverted result = file ? revert(file.get(), place.lock.get(), {say, say}, log) : Reverted::Done;
             if (result == Reverted::Done)
                 removeJournal(place.folder.get(), place.name, place.lock.get());
             if (result == Reverted::Failed)

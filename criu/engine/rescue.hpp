@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,14 @@ private:
 void recordRestoredRoot(HostPid root, Log& log);
 /// Adds the processes that criu is about to resume one after the other. Throws Error if a process has ended.
 void recordResuming(const std::vector<HostPid>& processes, Log& log);
+/// Memory of a restorer: a blob of the interpreter, and more memory after it.
+struct RestorerRange {
+    HostPid process;
+    std::uint64_t start;
+    std::uint64_t size;
+};
+/// Adds the restorers that stay in the processes if criu is killed after the commit.
+void recordRestorers(const std::vector<RestorerRange>& all, Log& log) noexcept;
 
 /// Reverts the changes of all dumps in the caller's pid namespace that were killed, and completes or reverts killed
 /// restores. Puts a line for each change into `answer`. Doesn't touch changes of a running criu. Returns the exit

@@ -28,7 +28,7 @@ enum class Op : std::uint8_t {
     StoreResult,   ///< writes the result of the step before as u64 to args[0]
     Park,          ///< sleeps until the tracer stops the thread
     EndUnlessSet,  ///< ends the process if the u32 at args[0] is 0
-    StopSelf,      ///< stops the process by SIGSTOP, unless SIGCONT is pending; all signals must be blocked
+    StopSelf,      ///< stops the process by the signal args[0], unless SIGCONT is pending; all signals must be blocked
     FrameReturn,   ///< continues by the signal frame at args[0] (rt_sigreturn(2)); never returns
 };
 

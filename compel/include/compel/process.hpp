@@ -83,6 +83,11 @@ public:
     /// Returns a system call instruction in the process; nothing if it has none. Caches the result of
     /// findSyscallInstruction().
     [[nodiscard]] std::optional<SyscallInstruction> syscallInstruction();
+    /// Returns an instruction by which the process can unmap the memory from `start` to `end`: one with a restorer
+    /// outside of it, so that the thread continues if the tracer dies in the call. For a 32-bit process without such an
+    /// instruction, returns one without a restorer, because its thread can continue by the vDSO (RemoteSyscalls).
+    /// Returns nothing for other processes.
+    [[nodiscard]] std::optional<SyscallInstruction> unmappingInstruction(RemoteAddress start, RemoteAddress end);
     /// Calls foreseeInterruption() for a thread of a process that is stopped, or that will be, if the thread was
     /// interrupted in a system call. Ignores an Error, because the call then starts again, as that of a running
     /// process. Throws TraceeGone.

@@ -27,7 +27,7 @@ bool ProcessStandby::prepare() {
     for (compel::FrozenThread& thread : threads) {
         const std::uint64_t stackTop = next + room.stack;
         next = stackTop + room.frame;
-        if (stops_)
+        if (stopSignal_ != 0)
             process_.foresee(thread.tracee);
         const auto dispatch = dispatches_.find(thread.tracee.tid());
         // The frame is above the stack, which grows down.
@@ -57,8 +57,8 @@ bool ProcessStandby::addSteps(pie::StepList& steps, pie::RemoteData& data, std::
     for (const auto& [fd, file] : files_)
         file->addFinish(fd, steps, data);
     // Only one thread stops the process; the other threads wait until the process continues.
-    if (stops_)
-        steps.add(pie::Op::StopSelf, pie::Subject::Other, 0);
+    if (stopSignal_ != 0)
+        steps.add(pie::Op::StopSelf, pie::Subject::Other, 0, static_cast<std::uint64_t>(stopSignal_));
     if (steps.size() == before)
         return false;
     steps.add(pie::Op::FutexAdd, pie::Subject::Other, 0, continued, 1);

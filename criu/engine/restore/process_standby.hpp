@@ -28,12 +28,12 @@ namespace criu::engine {
 /// with its own registers.
 class ProcessStandby {
 public:
-    /// Changes nothing. `process` and `area` must outlive the object. `stops`: the process stops itself after the
-    /// commit, because it was stopped at the dump. `leaderEnds`: the main thread ends after the commit, so another
-    /// thread stops the process and finishes files.
-    ProcessStandby(compel::FrozenProcess& process, const compel::InjectedMemory& area, bool stops,
+    /// Changes nothing. `process` and `area` must outlive the object. `stopSignal`: the process stops itself by this
+    /// signal after the commit, because it was stopped at the dump; 0 for a process that runs. `leaderEnds`: the main
+    /// thread ends after the commit, so another thread stops the process and finishes files.
+    ProcessStandby(compel::FrozenProcess& process, const compel::InjectedMemory& area, int stopSignal,
                    bool leaderEnds) noexcept
-        : process_(process), area_(area), stops_(stops), leaderEnds_(leaderEnds) {}
+        : process_(process), area_(area), stopSignal_(stopSignal), leaderEnds_(leaderEnds) {}
 
     /// Lets the process finish a file before any thread continues. `fd`: descriptor of the process. The file must
     /// outlive the object. Call it before prepare().
@@ -64,7 +64,7 @@ private:
 
     compel::FrozenProcess& process_;
     const compel::InjectedMemory& area_;
-    bool stops_;
+    int stopSignal_;
     bool leaderEnds_;
     std::vector<std::pair<int, const files::RestoredFile*>> files_;
     std::map<pid_t, compel::UserDispatch> dispatches_;  ///< settings by tid

@@ -76,6 +76,13 @@ int stopSignalOf(const TaskCoreEntry& core) {
     return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU ? signal : SIGSTOP;
 }
 
+/// Returns the signal by which a restored process stops; 0 for a process that runs. `stopAll`: all processes stop.
+int stopSignalFor(const model::Task& task, bool stopAll) {
+    if (task.state == model::TaskState::Stopped)
+        return stopSignalOf(*task.core().tc);
+    return stopAll ? SIGSTOP : 0;
+}
+
 compel::Registers asRegisters(const std::vector<std::byte>& general) {
     compel::Registers registers;
     if (general.size() != sizeof(registers.raw))
@@ -177,17 +184,19 @@ void attempt(const RestoreRun& run, const model::Task& task, const Work& work) {
     }
 }
 
-/// Returns the instruction for the last system calls in a process: `known` if the process has the same code there.
-/// Otherwise searches for one, and stores it in `known`. Returns nothing if the process has no instruction with a
-/// restorer.
+/// Returns the instruction for the last system calls in a process, whose restorer's area is `area`: `known` if the
+/// process has the same code there. Otherwise searches for one, and stores it in `known` if it has a restorer.
 std::optional<compel::SyscallInstruction> lastInstructionOf(compel::FrozenProcess& process,
+                                                            const compel::InjectedMemory& area,
                                                             std::optional<compel::SyscallInstruction>& known) {
-    if (known && compel::hasSyscallInstruction(process.leader().tid(), *known))
+    const std::uint64_t end = area.data + area.dataSize;
+    // After a restore that was killed, the other process may have such code where this process has the area.
+    if (known && (known->address < area.code || known->address >= end) &&
+        compel::hasSyscallInstruction(process.leader().tid(), *known))
         return *known;
-    const std::optional<compel::SyscallInstruction> found = process.syscallInstruction();
-    if (!found || found->restorer == 0)
-        return std::nullopt;
-    known = found;
+    const auto found = process.unmappingInstruction(area.code, end);
+    if (found && found->restorer != 0)
+        known = found;
     return found;
 }
 
@@ -451,6 +460,8 @@ void ResumedTree::forEachDispatch(const Member& member, const Work& work) {
 
 void ResumedTree::commit(const RestoreRun& run, bool stopAll) {
     inLanes([&run](Member& member) { show(run, member); });
+    if (keepsRestorer_)
+        recordRestorers(run.log);
     standsBy_ = keepsRestorer_ && beginStandby(run, stopAll);
     if (!standsBy_)
         recordProcesses(run.log);
@@ -485,6 +496,16 @@ void ResumedTree::recordProcesses(Log& log) const {
     for (const Member& member : members_)
         pids.emplace_back(member.process->pid());
     recordResuming(pids, log);
+}
+
+/// Lets `criu rescue` unmap the restorers if criu is killed before it unmaps them.
+void ResumedTree::recordRestorers(Log& log) const {
+    std::vector<RestorerRange> all;
+    for (const Member& member : members_) {
+        const compel::InjectedMemory& area = member.area;
+        all.push_back({HostPid(member.process->pid()), area.code, area.data + area.dataSize - area.code});
+    }
+    engine::recordRestorers(all, log);
 }
 
 /// Gives all threads their own registers and their syscall user dispatch, and unmaps the restorers.
@@ -523,12 +544,11 @@ void ResumedTree::forEachLiving(const RestoreRun& run, const Work& work) {
 }
 
 void ResumedTree::stop(Member& member, bool stopAll) {
-    const model::Task& task = *member.task;
-    if (!stopAll && task.state != model::TaskState::Stopped)
+    const int signal = stopSignalFor(*member.task, stopAll);
+    if (signal == 0)
         return;
     member.stopped = true;
-    const bool wasStopped = task.state == model::TaskState::Stopped;
-    member.process->stopAsGroup(wasStopped ? stopSignalOf(*task.core().tc) : SIGSTOP);
+    member.process->stopAsGroup(signal);
 }
 
 /// Begins the stand-by of all processes. Returns false, and begins none, if a thread can't be in stand-by: a thread
@@ -536,9 +556,8 @@ void ResumedTree::stop(Member& member, bool stopAll) {
 bool ResumedTree::beginStandby(const RestoreRun& run, bool stopAll) {
     std::atomic<bool> possible{true};
     inLanes([&](Member& member) {
-        ProcessStandby& standby = member.standby.emplace(*member.process, member.area,
-                                                         stopAll || member.task->state == model::TaskState::Stopped,
-                                                         member.task->leaderEnded);
+        ProcessStandby& standby = member.standby.emplace(
+            *member.process, member.area, stopSignalFor(*member.task, stopAll), member.task->leaderEnded);
         // Seccomp filters of the process may forbid the calls.
         if (!run.content.seccomp.contains(member.task->pid))
             addFiles(run, *member.task->files, standby);
@@ -574,7 +593,7 @@ void ResumedTree::unmapRestorers(const RestoreRun& run, std::size_t first, std::
         compel::FrozenProcess& process = *members_[i].process;
         try {
             all.push_back(&restorers.emplace_back(process.leader(), pie::interpreterBlob(), members_[i].area,
-                                                  lastInstructionOf(process, instruction)));
+                                                  lastInstructionOf(process, members_[i].area, instruction)));
         } catch (const compel::TraceeGone&) {
             continue;  // ignored: only an outside process can have killed the process
         } catch (const compel::Error& error) {

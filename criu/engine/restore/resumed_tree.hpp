@@ -68,6 +68,7 @@ private:
     void complete(const RestoreRun& run, Member& member) const;
     [[nodiscard]] bool beginStandby(const RestoreRun& run, bool stopAll);
     void recordProcesses(Log& log) const;
+    void recordRestorers(Log& log) const;
     void endStandby(const RestoreRun& run);
     static void show(const RestoreRun& run, Member& member);
     template <typename Work>

@@ -224,6 +224,11 @@ void DeviceRestore::check(std::span<const DevicesOf> all) const {
     }
 }
 
+void DeviceRestore::commit() noexcept {
+    committed_ = true;
+    pins_.clear();
+}
+
 void DeviceRestore::make(std::span<const DevicesOf> all) {
     home_ = kernel::openOwnNamespace(NamespaceKind::Net);
     for (const DevicesOf& of : all)
@@ -263,6 +268,10 @@ void DeviceRestore::moveIn(const DevicesOf& of, const NetDeviceEntry& device, co
     log_.info("Moving network device {} in as {}", from, device.name);
     UniqueFd network(sys(::fcntl(of.network, F_DUPFD_CLOEXEC, 0), "copy the descriptor of a namespace"));
     kernel::NetworkLink before = kernel::readLink(kernel::linkIndex(from));
+    std::unique_ptr<NetworkPin>& pin = pins_[of.network];
+    if (!pin)
+        pin = std::make_unique<NetworkPin>(of.network, log_.journal());
+    pin->recordMove(before, device.ifindex, home_.get());
     // Doesn't set the address, because a driver may refuse this now; startOne() sets it.
     kernel::changeLink(before.index, {.network = of.network, .newIndex = device.ifindex, .newName = device.name});
     touched_.push_back({std::move(network), device.ifindex, std::move(before)});

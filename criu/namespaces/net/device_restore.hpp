@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -14,6 +15,7 @@
 #include "criu/image/record.hpp"
 #include "criu/kernel/net/rtnl_links.hpp"
 #include "criu/model/options.hpp"
+#include "criu/namespaces/net/moved_device.hpp"
 #include "criu/namespaces/net/network_settings.hpp"
 #include "images/netdev.hpp"
 
@@ -48,7 +50,7 @@ public:
     void start(const SettingsRule& rule);
 
     /// Makes changes outside of the tree permanent. Called when the restore has succeeded.
-    void commit() noexcept { committed_ = true; }
+    void commit() noexcept;
 
 private:
     struct Device {
@@ -88,7 +90,8 @@ private:
     std::map<std::string, std::string, std::less<>> moved_;
     UniqueFd home_;  ///< descriptor of criu's network namespace; set by make()
     std::set<const NetDeviceEntry*> making_;
-    std::vector<Device> made_;  ///< devices in an order in which they can be started
+    std::vector<Device> made_;                         ///< devices in an order in which they can be started
+    std::map<int, std::unique_ptr<NetworkPin>> pins_;  ///< by the descriptor of the network namespace
     std::vector<Touched> touched_;
     bool committed_ = false;
 };

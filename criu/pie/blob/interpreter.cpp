@@ -57,15 +57,33 @@ void endUnlessSet(std::uint64_t word) noexcept {
     __builtin_trap();
 }
 
-/// Stops the process. A pending SIGCONT shows that the process was stopped before, and that it must continue.
-void stopSelf() noexcept {
+/// Returns true if SIGCONT is pending, which all threads block: the process was stopped before, and must continue.
+bool mustContinue() noexcept {
     constexpr std::uint64_t kSetBytes = 8;
-    constexpr std::uint64_t kStop = 19;      // SIGSTOP
     constexpr std::uint64_t kContinue = 18;  // SIGCONT
     std::uint64_t pending = 0;
     call(SYS_rt_sigpending, reinterpret_cast<std::uint64_t>(&pending), kSetBytes);
-    if ((pending >> (kContinue - 1) & 1) == 0)
-        call(SYS_kill, static_cast<std::uint64_t>(call(SYS_getpid)), kStop);
+    return (pending >> (kContinue - 1) & 1) != 0;
+}
+
+/// Stops the process. The kernel ignores SIGTSTP, SIGTTIN and SIGTTOU in an orphaned process group, so the process then
+/// stops by SIGSTOP.
+void stopSelf(std::uint64_t signal) noexcept {
+    constexpr std::uint64_t kSetBytes = 8;
+    constexpr std::uint64_t kSetMask = 2;  // SIG_SETMASK
+    constexpr std::uint64_t kStop = 19;    // SIGSTOP
+    if (mustContinue())
+        return;
+    const auto self = static_cast<std::uint64_t>(call(SYS_getpid));
+    if (signal != kStop) {
+        const std::uint64_t all = ~std::uint64_t{0}, other = all & ~(std::uint64_t{1} << (signal - 1));
+        call(SYS_kill, self, signal);
+        call(SYS_rt_sigprocmask, kSetMask, reinterpret_cast<std::uint64_t>(&other), 0, kSetBytes);
+        call(SYS_rt_sigprocmask, kSetMask, reinterpret_cast<std::uint64_t>(&all), 0, kSetBytes);
+        if (mustContinue())
+            return;
+    }
+    call(SYS_kill, self, kStop);
 }
 
 /// Creates a POSIX timer with a chosen id. The kernel assigns ascending ids in each process, so creates timers and
@@ -140,7 +158,7 @@ std::int64_t execute(const Step& step, std::int64_t previous) noexcept {
             endUnlessSet(step.args[0]);
             return 0;
         case Op::StopSelf:
-            stopSelf();
+            stopSelf(step.args[0]);
             return 0;
         case Op::FrameReturn:
             arch::returnByFrame(step.args[0]);

@@ -121,7 +121,9 @@ void leaveCall(pid_t pid) {
 TEST_CASE("rescue finds any part of a blob that a killed dump has mapped", "[injected]") {
     const Reader reader;
     const std::string before = reader.maps();
-    SECTION("the whole blob") { (void)reader.inject(); }
+    SECTION("the whole blob") {
+        (void)reader.inject();
+    }
     SECTION("a blob whose data were unmapped first") {
         const auto code = reader.inject();
         auto process = compel::FrozenProcess::freeze(reader.pid());
@@ -129,7 +131,7 @@ TEST_CASE("rescue finds any part of a blob that a killed dump has mapped", "[inj
         calls.munmap(code + codeSize(), pageAlignUp(kData));
     }
     CHECK(reader.maps() != before);
-    CHECK(engine::unmapInjection(reader.line()));
+    CHECK(engine::unmapInjection(reader.line(), engine::rescueDeadline()));
     CHECK(reader.maps() == before);
     CHECK(reader.finishes());
 }
@@ -145,7 +147,7 @@ TEST_CASE("rescue waits for a thread that hasn't mapped a blob yet", "[injected]
         std::this_thread::sleep_for(kDelay);
         ::kill(reader.pid(), SIGCONT);
     });
-    CHECK(engine::unmapInjection(reader.line()));
+    CHECK(engine::unmapInjection(reader.line(), engine::rescueDeadline()));
     scheduler.join();
     CHECK(reader.finishes());
 }
@@ -158,7 +160,7 @@ TEST_CASE("rescue keeps memory that isn't a blob", "[injected]") {
         process.memory().writeValue(code, std::uint8_t{0});
     }
     const std::string before = reader.maps();
-    CHECK_FALSE(engine::unmapInjection(reader.line()));
+    CHECK_FALSE(engine::unmapInjection(reader.line(), engine::rescueDeadline()));
     CHECK(reader.maps() == before);
     CHECK(reader.finishes());
 }
