@@ -144,6 +144,10 @@ TEST_CASE("status: order of lines doesn't matter") {
     CHECK(parseStatus(moved).pid == 77);
 }
 
+TEST_CASE("status: a thread that seccomp has ended has filters") {
+    CHECK(parseStatus(replaced(kStatus, "Seccomp:\t2", "Seccomp:\t3")).seccomp == SeccompMode::Filter);
+}
+
 TEST_CASE("status: missing lines, bad and huge numbers are refused by name") {
     CHECK(failureOf("") == "line Name is missing");
     CHECK(failureOf(replaced(kStatus, "PPid:\t1\n", "")) == "line PPid is missing");
@@ -153,7 +157,7 @@ TEST_CASE("status: missing lines, bad and huge numbers are refused by name") {
     CHECK(failureOf(replaced(kStatus, "SigBlk:\tf", "SigBlk:\tff")).find("line SigBlk:") == 0);
     CHECK(failureOf(replaced(kStatus, "Uid:\t1\t2\t3\t4294967294", "Uid:\t1\t2\t3")).find("line Uid:") == 0);
     CHECK(failureOf(replaced(kStatus, "SigQ:\t3/96365", "SigQ:\t3")).find("line SigQ:") == 0);
-    CHECK(failureOf(replaced(kStatus, "Seccomp:\t2", "Seccomp:\t3")).find("line Seccomp:") == 0);
+    CHECK(failureOf(replaced(kStatus, "Seccomp:\t2", "Seccomp:\t4")).find("line Seccomp:") == 0);
     CHECK(failureOf(replaced(kStatus, "State:\tt (tracing stop)", "State:\t")).find("line State:") == 0);
 }
 
