@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Plugin that saves descriptors of /dev/cpu_dma_latency (each has a number), mappings of a loop device, connections to
-// the server at $EXAMPLE_SERVER and vxlan network devices. It writes every call to the file $EXAMPLE_LOG. $EXAMPLE_FAIL
-// names a call that fails.
+// the server at $EXAMPLE_SERVER and macvlan network devices. It writes every call to the file $EXAMPLE_LOG.
+// $EXAMPLE_FAIL names a call that fails.
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -170,9 +170,9 @@ static int restore_socket(int inode) {
 }
 CR_PLUGIN_REGISTER_HOOK(CR_PLUGIN_HOOK__RESTORE_UNIX_SK, restore_socket)
 
-/* An action script of the restore creates vxlan devices. */
+/* An action script of the restore creates macvlan devices. */
 static int dump_link(int index, int type, char* kind) {
-    if (kind == NULL || strcmp(kind, "vxlan") != 0)
+    if (kind == NULL || strcmp(kind, "macvlan") != 0)
         return -ENOTSUP;
     return note("DUMP_EXT_LINK", " %d %d", index, type);
 }
