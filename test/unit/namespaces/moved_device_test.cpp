@@ -13,6 +13,8 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "criu/base/journal.hpp"
 #include "criu/base/unique_fd.hpp"
@@ -23,6 +25,13 @@
 using namespace criu;
 
 namespace {
+
+/// Keeps a pin that a killed criu leaves, because its destructor would remove the mount.
+void forget(std::unique_ptr<criu::namespaces::NetworkPin> pin) {
+    static std::vector<std::unique_ptr<criu::namespaces::NetworkPin>>* const kept =
+        new std::vector<std::unique_ptr<criu::namespaces::NetworkPin>>;
+    kept->push_back(std::move(pin));
+}
 
 std::string readAll(const std::string& path) {
     std::ifstream file(path);
@@ -99,8 +108,8 @@ TEST_CASE("rescue returns a device that a killed restore has moved into the tree
         }
         SECTION("after a kill") {
             move(*pin);
-            (void)pin.release();  // criu was killed
-            tree.reset();         // the tree has ended
+            forget(std::move(pin));
+            tree.reset();  // the tree has ended
             const auto lines = parseJournal(readAll(std::string(folder) + "/journal"));
             REQUIRE(lines.size() == 2);
             CHECK(namespaces::returnDevice(lines.at(1), journal.directory()));
@@ -110,7 +119,7 @@ TEST_CASE("rescue returns a device that a killed restore has moved into the tree
         }
         SECTION("after a kill before the move") {
             pin->recordMove(device, kIndex, home.get());
-            (void)pin.release();
+            forget(std::move(pin));
             const auto lines = parseJournal(readAll(std::string(folder) + "/journal"));
             CHECK_FALSE(namespaces::returnDevice(lines.at(1), journal.directory()));
             namespaces::removePin(lines.at(0), journal.directory());
