@@ -116,7 +116,9 @@ void listenAsCurrentProcess(int listener, int backlog) {
     sys(::listen(listener, backlog), "listen");
 }
 
-PeerAuthResult authenticateTo(int socket, const WaitLimit& limit) {
+namespace {
+
+PeerAuthResult introduceTo(int socket, const WaitLimit& limit) {
     const PeerProcess peer(socket);
     const Proof proof = makeAuthSecret();
     sendAuthMessage(socket, proof, {});
@@ -129,6 +131,20 @@ PeerAuthResult authenticateTo(int socket, const WaitLimit& limit) {
         return PeerAuthResult::UnauthenticatedPeer;
     sendAuthMessage(socket, proof, proofOf(peer, answer->place));
     return PeerAuthResult::Believed;
+}
+
+}  // namespace
+
+PeerAuthResult authenticateTo(int socket, const WaitLimit& limit) {
+    try {
+        return introduceTo(socket, limit);
+    } catch (const Error& error) {
+        // The kernel reports a reset instead of the end if the peer ends before it reads a message. The other errors
+        // are those of a write to an ended peer, and of a look at its process.
+        if (error.code() == ECONNRESET || error.code() == EPIPE || error.code() == ESRCH)
+            return PeerAuthResult::Gone;
+        throw;
+    }
 }
 
 }  // namespace criu::engine

@@ -67,7 +67,7 @@ void listenAsCurrentProcess(int listener, int backlog);
 enum class PeerAuthResult {
     Believed,
     UnauthenticatedPeer,  ///< the peer can't read the memory of this process
-    Gone,                 ///< the peer has closed the connection
+    Gone,                 ///< the peer has ended or closed the connection
 };
 
 /// Authenticates this process to a listener that called listenAsCurrentProcess(). Throws Error, also after `limit`, and

@@ -39,7 +39,14 @@ std::optional<SharedPagesLink> takeFile(UniqueFd socket, const WaitLimit& limit)
     limitBlocking(socket.get(), kBlocking);
     LazyLink link(std::move(socket));
     UniqueFd file;
-    const auto message = link.receive(file, limit);
+    std::optional<LazyMessage> message;
+    try {
+        message = link.receive(file, limit);
+    } catch (const Error& error) {
+        // The kernel reports a reset instead of the end if the daemon ends before it reads criu's messages.
+        if (error.code() != ECONNRESET)
+            throw;
+    }
     if (!message)
         return std::nullopt;
     if (message->kind != LazyMessage::Kind::File || !file)

@@ -247,10 +247,14 @@ std::optional<WpTrackerLink> WpTrackerLink::find(const GuardedRoot& root, Run& r
         if (!socket)
             return std::nullopt;
         limitBlocking(socket->get(), kAnswerWithin);
-        if (authenticateTo(socket->get(), limit) == PeerAuthResult::Believed)
+        const PeerAuthResult result = authenticateTo(socket->get(), limit);
+        if (result == PeerAuthResult::Believed)
             return WpTrackerLink(std::move(*socket), limit);
-        log.warn("Another process has taken the name of the process that tracks memory of process {}",
-                 root.process.pid());
+        if (result == PeerAuthResult::Gone)
+            log.warn("The process that tracks memory of process {} has ended", root.process.pid());
+        else
+            log.warn("Another process has taken the name of the process that tracks memory of process {}",
+                     root.process.pid());
     } catch (const Error& error) {
         run.stop.throwIfRequested();
         log.warn("The process that tracks memory of process {} isn't believed: {}", root.process.pid(), error.what());
