@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstring>
 #include <deque>
 #include <span>
 
@@ -32,11 +31,13 @@
 #include "criu/engine/restore/restore_control.hpp"
 #include "criu/engine/restore/restore_images.hpp"
 #include "criu/engine/restore/restore_run.hpp"
+#include "criu/engine/restore/restorer_removal.hpp"
 #include "criu/engine/restore/task/drop_privileges.hpp"
 #include "criu/engine/restore/task/late_threads.hpp"
 #include "criu/engine/restore/task/restorer_area.hpp"
 #include "criu/engine/restore/task/rights_check.hpp"
 #include "criu/engine/restore/task/ring_creation.hpp"
+#include "criu/engine/restore/task/thread_registers.hpp"
 #include "criu/engine/restore/task/thread_steps.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/kernel/wait_group_stop.hpp"
@@ -46,7 +47,6 @@
 #include "criu/pie/enter.hpp"
 #include "criu/task/attributes.hpp"
 #include "criu/task/limits.hpp"
-#include "criu/task/registers.hpp"
 #include "criu/task/scheduling.hpp"
 #include "images/core.hpp"
 
@@ -63,12 +63,6 @@ constexpr std::size_t kProcessesOfLane = 8;
 /// Limit for the stop of a parked process, which executes criu's code. Only a lack of processor time delays the stop.
 constexpr std::chrono::minutes kStopLimit{1};
 
-std::uint64_t signalMaskOf(const CoreEntry& core) {
-    if (core.tc != nullptr)
-        return core.tc->blk_sigset;
-    return core.thread_core->has_blk_sigset != 0 ? core.thread_core->blk_sigset : 0;
-}
-
 /// Returns the signal that stopped the process before the dump. If the images don't name SIGTSTP, SIGTTIN or SIGTTOU,
 /// returns SIGSTOP.
 int stopSignalOf(const TaskCoreEntry& core) {
@@ -81,22 +75,6 @@ int stopSignalFor(const model::Task& task, bool stopAll) {
     if (task.state == model::TaskState::Stopped)
         return stopSignalOf(*task.core().tc);
     return stopAll ? SIGSTOP : 0;
-}
-
-compel::Registers asRegisters(const std::vector<std::byte>& general) {
-    compel::Registers registers;
-    if (general.size() != sizeof(registers.raw))
-        fail("register set of {} bytes, not {}", general.size(), sizeof(registers.raw));
-    std::memcpy(&registers.raw, general.data(), general.size());
-    return registers;
-}
-
-compel::ThreadSegments asSegments(const std::vector<std::byte>& bytes) {
-    compel::ThreadSegments segments{};
-    if (bytes.size() != sizeof(segments))
-        fail("segments of {} bytes, not {}", bytes.size(), sizeof(segments));
-    std::memcpy(&segments, bytes.data(), bytes.size());
-    return segments;
 }
 
 /// Sets the POSIX locks of a process by fcntl(2) calls that criu makes in the process. Writes the arguments of these
@@ -116,16 +94,6 @@ void addFiles(const RestoreRun& run, const model::FdTable& table, ProcessStandby
     for (const model::FdSlot& slot : table.slots)
         if (const auto at = run.files.indexOf(slot.file))
             standby.addFile(slot.fd, *run.files.at(*at).file);
-}
-
-/// Sets the registers of a main thread that has ended in the images: it calls exit(2). Blocks all signals, because
-/// the thread must not take a signal that waits for the process. `instruction`: address of a system call instruction.
-void prepareEnd(compel::Tracee& leader, std::uint64_t instruction, const CoreEntry& core) {
-    constexpr std::uint32_t kStatusShift = 8;  // wait(2) shows the argument of exit(2) in the second byte
-    compel::Registers registers = leader.registers();
-    registers.setCall(SYS_exit, {core.tc->exit_code >> kStatusShift & 0xffU}, instruction);
-    leader.setRegisters(registers);
-    leader.setSignalMask(~compel::SignalMask{0});
 }
 
 /// Returns the functions that create and complete the late threads of a process. `threads`: gets the new threads.
@@ -182,22 +150,6 @@ void attempt(const RestoreRun& run, const model::Task& task, const Work& work) {
         if (error.code() != ESRCH)
             run.log.warn("Process {} runs on without a part of its state: {}", task.pid, error.what());
     }
-}
-
-/// Returns the instruction for the last system calls in a process, whose restorer's area is `area`: `known` if the
-/// process has the same code there. Otherwise searches for one, and stores it in `known` if it has a restorer.
-std::optional<compel::SyscallInstruction> lastInstructionOf(compel::FrozenProcess& process,
-                                                            const compel::InjectedMemory& area,
-                                                            std::optional<compel::SyscallInstruction>& known) {
-    const std::uint64_t end = area.data + area.dataSize;
-    // After a restore that was killed, the other process may have such code where this process has the area.
-    if (known && (known->address < area.code || known->address >= end) &&
-        compel::hasSyscallInstruction(process.leader().tid(), *known))
-        return *known;
-    const auto found = process.unmappingInstruction(area.code, end);
-    if (found && found->restorer != 0)
-        known = found;
-    return found;
 }
 
 }  // namespace
@@ -380,7 +332,8 @@ void ResumedTree::createPolledRings(const RestoreRun& run) {
 
 void ResumedTree::complete(const RestoreRun& run, Member& member) const {
     const model::Task& task = *member.task;
-    setThreads(member);
+    setRegisters(*member.process, member.threads, task,
+                 keepsRestorer_ ? std::optional(member.area.code) : std::nullopt);
     if (run.nsContext.ids.isOwnNamespace()) {
         task::restorePrivilegedAttributes(*task.core().tc, kernel::ProcDir().open(member.process->pid()));
     }
@@ -414,39 +367,6 @@ ResumedTree::KillOnFailure::~KillOnFailure() {
         for (std::size_t i = part.end; i-- > part.first;)
             members[i].process.reset();
     });
-}
-
-void ResumedTree::setThreads(Member& member) const {
-    compel::FrozenProcess& process = *member.process;
-    const model::Task& task = *member.task;
-    const Threads& threads = member.threads;
-    if (threads.size() != task.threads.size())
-        fail("has {} threads instead of {}", threads.size(), task.threads.size());
-    for (const model::Thread& wanted : task.threads) {
-        const auto found = threads.find(wanted.tid);
-        if (found == threads.end())
-            fail("lacks thread {}", wanted.tid);
-        compel::FrozenThread& thread = *found->second;
-        const CoreEntry& core = **wanted.core;
-        if (task.leaderEnded && &wanted == &task.threads.front()) {
-            const auto instruction =
-                keepsRestorer_ ? std::optional(compel::syscallInstructionIn(pie::interpreterBlob(), member.area.code))
-                               : process.syscallInstruction();
-            if (!instruction)
-                fail("its main thread can't end: its code has no system call instruction");
-            prepareEnd(thread.tracee, instruction->address, core);
-            continue;
-        }
-        const task::RegisterSets sets = task::loadRegisters(core);
-        if (!sets.segments.empty())
-            thread.tracee.setThreadSegments(asSegments(sets.segments));
-        thread.tracee.setRegisters(asRegisters(sets.general));
-        if (!sets.extended.empty())
-            thread.tracee.setExtendedState(sets.extended);
-        if (sets.shadowStackPointer != 0)
-            thread.tracee.setShadowStackPointer(sets.shadowStackPointer);
-        thread.tracee.setSignalMask(signalMaskOf(core));
-    }
 }
 
 /// Calls `work` for each thread that has syscall user dispatch in the images.
@@ -515,7 +435,12 @@ void ResumedTree::endStandby(const RestoreRun& run) {
     for (Member& member : members_)
         member.standby.reset();
     if (keepsRestorer_)
-        inBatches([&](std::size_t first, std::size_t end) { unmapRestorers(run, first, end); });
+        inBatches([&](std::size_t first, std::size_t end) {
+            std::vector<KeptRestorer> restorers;
+            for (std::size_t i = first; i < end; ++i)
+                restorers.push_back({*members_[i].process, members_[i].area});
+            unmapRestorers(restorers, run.log);
+        });
     if (standsBy_)
         return;  // the end of the stand-by has switched dispatch on
     inLanes([&run](Member& member) {
@@ -581,35 +506,6 @@ bool ResumedTree::beginStandby(const RestoreRun& run, bool stopAll) {
         }
     });
     return true;
-}
-
-/// Unmaps the restorer of the processes from index `first` to `end`, by instructions of their own code: if criu is
-/// killed, the processes still have these instructions. Only warns of a failure, because the tree is committed.
-void ResumedTree::unmapRestorers(const RestoreRun& run, std::size_t first, std::size_t end) {
-    std::deque<compel::Injection> restorers;
-    std::vector<compel::Injection*> all;
-    std::optional<compel::SyscallInstruction> instruction;
-    for (std::size_t i = first; i < end; ++i) {
-        compel::FrozenProcess& process = *members_[i].process;
-        try {
-            all.push_back(&restorers.emplace_back(process.leader(), pie::interpreterBlob(), members_[i].area,
-                                                  lastInstructionOf(process, members_[i].area, instruction)));
-        } catch (const compel::TraceeGone&) {
-            continue;  // ignored: only an outside process can have killed the process
-        } catch (const compel::Error& error) {
-            run.log.warn("Memory of criu stays in a restored process: {}", error.what());
-        }
-    }
-    compel::Injection::cureAll(all);
-    for (compel::Injection* const restorer : all) {
-        try {
-            restorer->cure();
-        } catch (const compel::TraceeGone&) {
-            continue;  // ignored: only an outside process can have killed the process
-        } catch (const compel::Error& error) {
-            run.log.warn("Memory of criu stays in a restored process: {}", error.what());
-        }
-    }
 }
 
 void ResumedTree::resumeTasks(const RestoreRun& run) {

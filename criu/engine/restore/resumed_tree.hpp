@@ -74,9 +74,7 @@ private:
     template <typename Work>
     void forEachLiving(const RestoreRun& run, const Work& work);
     static void stop(Member& member, bool stopAll);
-    void unmapRestorers(const RestoreRun& run, std::size_t first, std::size_t end);
     [[nodiscard]] static bool becomesDumpable(const RestoreRun& run, const model::Task& task);
-    void setThreads(Member& member) const;
     void endLeaders(const RestoreRun& run);
     template <typename Work>
     static void forEachDispatch(const Member& member, const Work& work);
