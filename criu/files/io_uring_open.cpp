@@ -45,7 +45,7 @@ void copyTo(std::span<std::byte> to, const ProtobufCBinaryData& from, std::strin
 }
 
 /// Waits until a kernel thread has taken the requests of a ring up to the counter `taken`, and has posted as many
-/// completions. Throws Error after a minute without a change.
+/// completions. Throws Error after a minute.
 void awaitThread(int ring, const kernel::IoUringMemory& memory, std::uint32_t taken) {
     constexpr int kYields = 200;
     constexpr std::chrono::microseconds kPause{20};

@@ -11,17 +11,8 @@ ZDTM("an io_uring with a request in flight") {
     zdtm::Ring ring(4);
     CHECK(ring.fd() == 3, "descriptor %d", ring.fd());
     ring.spin(3);
-    int ends[2];
-    SYS(pipe(ends));
-    char byte = 0;
-    io_uring_sqe& request = ring.queue(IORING_OP_READ, 1);
-    request.fd = ends[0];
-    request.addr = reinterpret_cast<std::uintptr_t>(&byte);
-    request.len = 1;
-    ring.submit();
+    zdtm::WaitingRead read(ring);
     me.wait_for_check();
-    SYS(write(ends[1], "x", 1));
-    ring.submit(1);
-    CHECK(ring.take(1) == 1 && byte == 'x', "read %d", byte);
+    read.finish();
     ring.spin(20);
 }

@@ -11,6 +11,7 @@
 
 ZDTM("a dump refuses an io_uring whose kernel thread has credentials that the process has dropped") {
     zdtm::Ring ring(4, IORING_SETUP_SQPOLL);
+    ring.spin(3);  // the kernel thread has run, so /proc shows its name
     SYS(setresuid(1000, 1000, 1000));
     SYS(prctl(PR_SET_DUMPABLE, 1));
     me.wait_for_check();

@@ -124,4 +124,19 @@ void Ring::enroll(unsigned request, const void* argument, unsigned count) const 
     CHECK(result >= 0, "io_uring_register %u: %s", request, strerror(errno));
 }
 
+WaitingRead::WaitingRead(Ring& ring) : ring_(ring) {
+    SYS(pipe(ends_));
+    io_uring_sqe& request = ring_.queue(IORING_OP_READ, 1);
+    request.fd = ends_[0];
+    request.addr = reinterpret_cast<std::uintptr_t>(&byte_);
+    request.len = 1;
+    ring_.submit();
+}
+
+void WaitingRead::finish() {
+    SYS(write(ends_[1], "x", 1));
+    ring_.submit(1);
+    CHECK(ring_.take(1) == 1 && byte_ == 'x', "read %d", byte_);
+}
+
 }  // namespace zdtm

@@ -52,4 +52,17 @@ private:
     std::uint32_t taken_ = 0;
 };
 
+// Request of a ring that waits for a byte in a pipe.
+class WaitingRead {
+public:
+    explicit WaitingRead(Ring& ring);
+    // Writes the byte. The request must then end with it.
+    void finish();
+
+private:
+    Ring& ring_;
+    int ends_[2]{};
+    char byte_ = 0;
+};
+
 }  // namespace zdtm
