@@ -77,7 +77,8 @@ bool blocksAll(compel::SignalMask mask) noexcept {
 }
 
 /// System calls of a killed criu that threads of a process may make, by /proc.
-enum class Calls : std::uint8_t { None, Perhaps, Some };
+/// `Stopped`: only after SIGCONT.
+enum class Calls : std::uint8_t { None, Perhaps, Stopped, Some };
 
 /// Tells if a thread makes a system call of criu, which may still map memory. A thread in an interruptible sleep makes
 /// no such call. A thread that the kernel has woken at the end of criu, and hasn't run since, may have its own signal
@@ -92,15 +93,18 @@ Calls callsOf(const kernel::ProcPid& process) {
             const kernel::TaskStatus status = kernel::readThreadStatus(process, tid, buffer);
             // The end of criu closes the journal before it detaches threads (do_exit() of Linux).
             const bool isTraced = status.tracerPid != 0;
-            if ((isTraced || blocksAll(status.blocked)) &&
-                (kernel::readStat(process.thread(tid), buffer).flags & kWorker) == 0)
-                return Calls::Some;
             using enum kernel::TaskState;
+            if ((isTraced || blocksAll(status.blocked)) &&
+                (kernel::readStat(process.thread(tid), buffer).flags & kWorker) == 0) {
+                if (isTraced || status.state != Stopped)
+                    return Calls::Some;
+                calls = Calls::Stopped;
+            }
             // Such a thread may wait for the lock of the memory, or so long that no tracer can stop it.
             if (status.state == DiskSleep)
                 return Calls::Some;
             if (status.state == Running || status.state == Stopped)
-                calls = Calls::Perhaps;
+                calls = std::max(calls, Calls::Perhaps);
         }
         return calls;
     } catch (const Error& error) {
@@ -148,9 +152,9 @@ bool unmapFound(pid_t pid, const std::function<std::optional<kernel::ProcPid>()>
     constexpr std::chrono::milliseconds kPause{5};
     bool any = false;
     while (const auto directory = open()) {
-        // The call of a thread that blocks all signals longer is none of criu's.
-        const bool inTime = std::chrono::steady_clock::now() < end;
         const Calls calls = callsOf(*directory);
+        // The call of a thread that blocks all signals longer is none of criu's. A stopped thread may not continue soon.
+        const bool inTime = calls != Calls::Stopped && std::chrono::steady_clock::now() < end;
         if (inTime && calls == Calls::Some) {
             std::this_thread::sleep_for(kPause);
             continue;

@@ -14,7 +14,9 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdint>
 #include <fstream>
+#include <future>
 #include <iterator>
 #include <string>
 #include <thread>
@@ -88,9 +90,11 @@ std::uint64_t codeSize() {
     return pageAlignUp(pie::interpreterBlob().bytes.size());
 }
 
+enum class Mask : std::uint8_t { Own, AllBlocked };
+
 /// Stops the process, and makes a tracer end that was about to let it map memory: the thread has the registers of this
-/// call, but its own signal mask. It makes the call when it continues.
-void leaveCall(pid_t pid) {
+/// call, and `mask`. It makes the call when it continues.
+void leaveCall(pid_t pid, Mask mask) {
     ::kill(pid, SIGSTOP);
     const pid_t tracer = ::fork();
     if (tracer == 0) {
@@ -105,7 +109,8 @@ void leaveCall(pid_t pid) {
                                ~std::uint64_t{0}, 0},
                               instruction.address);
             process.leader().setRegisters(registers);
-            process.leader().setSignalMask(calls.savedMask());
+            if (mask == Mask::Own)
+                process.leader().setSignalMask(calls.savedMask());
             ::_exit(0);
         } catch (const std::exception&) {
             ::_exit(1);
@@ -139,7 +144,7 @@ TEST_CASE("rescue finds any part of a blob that a killed dump has mapped", "[inj
 TEST_CASE("rescue waits for a thread that hasn't mapped a blob yet", "[injected]") {
     const Reader reader;
     const std::string before = reader.maps();
-    leaveCall(reader.pid());
+    leaveCall(reader.pid(), Mask::Own);
     CHECK(reader.maps() == before);
     // The stop stands for a thread that the kernel doesn't run for some time.
     std::thread scheduler([&] {
@@ -149,6 +154,23 @@ TEST_CASE("rescue waits for a thread that hasn't mapped a blob yet", "[injected]
     });
     CHECK(engine::unmapInjection(reader.line(), engine::rescueDeadline()));
     scheduler.join();
+    CHECK(reader.finishes());
+}
+
+TEST_CASE("rescue doesn't wait for a stopped thread that blocks all signals", "[injected]") {
+    const Reader reader;
+    leaveCall(reader.pid(), Mask::AllBlocked);
+    std::promise<void> returned;
+    // Without the SIGCONT, a rescue that waits would wait for an hour.
+    std::thread waker([&, future = returned.get_future()] {
+        constexpr std::chrono::seconds kDelay{20};
+        if (future.wait_for(kDelay) != std::future_status::ready)
+            ::kill(reader.pid(), SIGCONT);
+    });
+    CHECK_FALSE(engine::unmapInjection(reader.line(), engine::rescueDeadline() + std::chrono::hours(1)));
+    returned.set_value();
+    waker.join();
+    ::kill(reader.pid(), SIGCONT);
     CHECK(reader.finishes());
 }
 
