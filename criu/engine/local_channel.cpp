@@ -11,9 +11,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <thread>
 
 #include "criu/base/stop_request.hpp"
 #include "criu/kernel/daemon_process.hpp"
@@ -153,29 +155,40 @@ std::vector<std::string> runtimeDirectories() {
     return directories;
 }
 
-RuntimeDirectory RuntimeDirectory::create(const std::string& directory, const char* folder, std::string name) {
-    RuntimeDirectory made;
-    made.folder = openFolder(directory, IfMissing::Create, folder);
-    made.name = std::move(name);
-    makeDirectory(made.folder.get(), made.name, IfThere::Used);
-    made.lock = lockDirectory(made.folder.get(), made.name.c_str());
-    return made;
-}
-
-std::vector<RuntimeDirectory> RuntimeDirectory::unlocked(const std::string& directory, const char* folder) {
-    std::vector<RuntimeDirectory> found;
-    UniqueFd all;
+UniqueFd openRuntimeFolder(const std::string& directory, const char* folder) {
     try {
-        all = openFolder(directory, IfMissing::Fail, folder);
+        return openFolder(directory, IfMissing::Fail, folder);
     } catch (const Error& error) {
         if (error.code() != ENOENT)
             throw;
-        return found;
+        return {};
     }
-    forEachDirectory(all.get(), [&](const char* name) {
-        UniqueFd lock = lockDirectory(all.get(), name);
-        if (lock)
-            found.push_back({UniqueFd(::fcntl(all.get(), F_DUPFD_CLOEXEC, 0)), name, std::move(lock)});
+}
+
+RuntimeDirectory RuntimeDirectory::create(const std::string& directory, const char* folder, std::string name) {
+    // Another process that looks for unused directories may lock or remove the new one first.
+    constexpr int kAttempts = 100;
+    constexpr std::chrono::milliseconds kPause{1};
+    RuntimeDirectory made;
+    made.folder = openFolder(directory, IfMissing::Create, folder);
+    made.name = std::move(name);
+    for (int attempt = 0; attempt < kAttempts && !made.lock; ++attempt) {
+        if (attempt != 0)
+            std::this_thread::sleep_for(kPause);
+        makeDirectory(made.folder.get(), made.name, IfThere::Used);
+        made.lock = lockDirectory(made.folder.get(), made.name.c_str());
+    }
+    return made;
+}
+
+std::vector<RuntimeDirectory> RuntimeDirectory::unlocked(int folder, const std::function<bool(int directory)>& wanted) {
+    std::vector<RuntimeDirectory> found;
+    forEachDirectory(folder, [&](const char* name) {
+        const UniqueFd directory(::openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+        if (!directory || !wanted(directory.get()))
+            return;
+        if (UniqueFd lock = lockDirectory(folder, name))
+            found.push_back({UniqueFd(::fcntl(folder, F_DUPFD_CLOEXEC, 0)), name, std::move(lock)});
     });
     return found;
 }

@@ -37,6 +37,10 @@ namespace criu::engine {
 /// Returns the directories that may contain daemons, best first: /run for root, and $XDG_RUNTIME_DIR.
 [[nodiscard]] std::vector<std::string> runtimeDirectories();
 
+/// Opens DIRECTORY/criu/FOLDER, which only this user can enter. Returns an invalid descriptor if there is none. Throws
+/// Error.
+[[nodiscard]] UniqueFd openRuntimeFolder(const std::string& directory, const char* folder);
+
 /// Locked directory DIRECTORY/criu/FOLDER/NAME, which only this user can enter.
 struct RuntimeDirectory {
     UniqueFd folder;
@@ -45,8 +49,10 @@ struct RuntimeDirectory {
 
     /// Creates the directory. Throws Error.
     [[nodiscard]] static RuntimeDirectory create(const std::string& directory, const char* folder, std::string name);
-    /// Locks all directories in the folder on which no process holds a lock. Throws Error.
-    [[nodiscard]] static std::vector<RuntimeDirectory> unlocked(const std::string& directory, const char* folder);
+    /// Locks the directories in the folder for which `wanted` returns true and on which no process holds a lock.
+    /// Throws Error. `wanted`: called with a descriptor of the directory.
+    [[nodiscard]] static std::vector<RuntimeDirectory> unlocked(int folder,
+                                                                const std::function<bool(int directory)>& wanted);
 };
 
 /// Directory of a running daemon with its listening socket. The daemon holds this object as long as it runs.

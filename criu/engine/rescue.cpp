@@ -2,7 +2,7 @@
 #include "criu/engine/rescue.hpp"
 
 #include <fcntl.h>
-#include <sys/file.h>
+#include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,6 +33,7 @@ namespace {
 
 constexpr const char* kFolder = "journals";
 constexpr const char* kFile = "journal";
+constexpr const char* kLockFile = "rescue.lock";
 
 std::string ownPidNamespace() {
     const UniqueFd own = kernel::openOwnNamespace(kernel::NamespaceKind::Pid);
@@ -57,6 +58,11 @@ bool hasEnded(const std::string& pidNamespace) {
         }
     }
     return true;
+}
+
+/// Returns true if `criu rescue` of the pid namespace `own` reverts journals of `pidNamespace`.
+bool isRescuedIn(const std::string& own, const std::string& pidNamespace) {
+    return pidNamespace == own || (own == kInitialPidNamespace && hasEnded(pidNamespace));
 }
 
 std::string readAll(int file) {
@@ -248,25 +254,41 @@ Reverted revert(int file, int folder, const Reports& reports, Log& log) {
         return Reverted::Done;  // criu was killed before it changed anything
     const std::string own = ownPidNamespace();
     const bool isOwn = lines.front()[1] == own;
-    if (!isOwn && !(own == kInitialPidNamespace && hasEnded(lines.front()[1])))
+    if (!isRescuedIn(own, lines.front()[1]))
         return Reverted::OfOthers;
     return ofDump ? revertDump(lines, isOwn, reports, log) : revertRestore(lines, folder, isOwn, reports, log);
 }
 
-/// Waits until no other `criu rescue` examines these journals. While it does, their locks are held, as if their
-/// commands were running. Returns the lock; an invalid descriptor if there are no journals.
-UniqueFd lockFolder(const std::string& directory) {
+/// Returns false if `criu rescue` of the pid namespace `own` leaves the journal in `directory`.
+bool isWanted(int directory, const std::string& own) {
+    constexpr std::size_t kMost = std::size_t{2} * PATH_MAX;  // the first line of a restore contains a path
+    std::string begin(kMost, '\0');
+    const UniqueFd file(::openat(directory, kFile, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    const ssize_t size = file ? ::pread(file.get(), begin.data(), begin.size(), 0) : 0;
+    begin.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+    const std::vector<JournalLine> lines = parseJournal(begin);
+    return lines.empty() || lines.front().size() < 2 || isRescuedIn(own, lines.front()[1]);
+}
+
+/// Waits until no other `criu rescue` of the pid namespace `own` examines these journals. While it does, their locks are
+/// held, as if their commands were running. Each pid namespace has a byte of the lock file. Returns the lock.
+UniqueFd lockJournals(int folder, const std::string& own) {
     constexpr std::chrono::seconds kLimit{30};
     constexpr std::chrono::milliseconds kPause{5};
-    const std::string path = fmt::format("{}/criu/{}", directory, kFolder);
-    UniqueFd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    UniqueFd file(sys(::openat(folder, kLockFile, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR),
+                      "open {} in the folder of journals", kLockFile));
+    struct flock range {};
+    range.l_type = F_WRLCK;
+    range.l_whence = SEEK_SET;
+    range.l_start = static_cast<off_t>(numberOf(own));
+    range.l_len = 1;
     const auto end = std::chrono::steady_clock::now() + kLimit;
-    while (folder && ::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) {
-        if (errno != EWOULDBLOCK || std::chrono::steady_clock::now() >= end)
-            fail("another criu rescue examines the journals in {}", path);
+    while (::fcntl(file.get(), F_OFD_SETLK, &range) != 0) {
+        if ((errno != EAGAIN && errno != EACCES) || std::chrono::steady_clock::now() >= end)
+            failErrno("another criu rescue examines the journals: lock {}", kLockFile);
         std::this_thread::sleep_for(kPause);
     }
-    return folder;
+    return file;
 }
 
 /// Removes the directory of a journal, on which the caller holds the lock.
@@ -388,9 +410,14 @@ void revertJournal(Log& log) noexcept {
 int rescue(std::string& answer, Log& log, const std::vector<std::string>& directories) {
     int status = 0;
     const auto say = [&answer](const std::string& line) { answer += line + '\n'; };
+    const std::string own = ownPidNamespace();
     for (const std::string& directory : directories) {
-        const UniqueFd alone = lockFolder(directory);
-        for (RuntimeDirectory& place : RuntimeDirectory::unlocked(directory, kFolder)) {
+        const UniqueFd folder = openRuntimeFolder(directory, kFolder);
+        if (!folder)
+            continue;
+        const UniqueFd alone = lockJournals(folder.get(), own);
+        const auto wanted = [&own](int each) { return isWanted(each, own); };
+        for (RuntimeDirectory& place : RuntimeDirectory::unlocked(folder.get(), wanted)) {
             const UniqueFd file(::openat(place.lock.get(), kFile, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
             const Reverted result = file ? revert(file.get(), place.lock.get(), {say, say}, log) : Reverted::Done;
             if (result == Reverted::Done)

@@ -315,20 +315,31 @@ public:
 
 }  // namespace
 
-TEST_CASE("rescue waits for another rescue, which locks the journals", "[rescue]") {
+TEST_CASE("rescue waits for another rescue of its pid namespace only", "[rescue]") {
     RestoreFolder folder;
-    const std::string parent = fs::path(folder.journal()).parent_path();
-    UniqueFd other(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    UniqueFd journal(::open(folder.journal().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    REQUIRE(::flock(other.get(), LOCK_EX) == 0);
-    REQUIRE(::flock(journal.get(), LOCK_EX) == 0);
-    std::thread ends([&] {
-        std::this_thread::sleep_for(std::chrono::milliseconds(50));
-        journal.reset();
-        other.reset();
-    });
-    (void)folder.rescue();
-    ends.join();
+    const std::string file = fs::path(folder.journal()).parent_path() / "rescue.lock";
+    UniqueFd other(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    struct flock range {};
+    range.l_type = F_WRLCK;
+    range.l_len = 1;
+    SECTION("another rescue of the same namespace") {
+        range.l_start = ownPidNamespace();
+        REQUIRE(::fcntl(other.get(), F_OFD_SETLK, &range) == 0);
+        UniqueFd journal(::open(folder.journal().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        REQUIRE(::flock(journal.get(), LOCK_EX) == 0);
+        std::thread ends([&] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+            journal.reset();
+            other.reset();
+        });
+        (void)folder.rescue();
+        ends.join();
+    }
+    SECTION("a rescue of another namespace") {
+        range.l_start = ownPidNamespace() + off_t{1};
+        REQUIRE(::fcntl(other.get(), F_OFD_SETLK, &range) == 0);
+        (void)folder.rescue();
+    }
     CHECK_FALSE(fs::exists(folder.journal()));
 }
 

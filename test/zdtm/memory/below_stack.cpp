@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: modes once, background, leave-running, compare
-// zdtm: not-in all-killed, dump-killed
+// A killed criu leaves a signal frame there.
+// zdtm: not-in all-killed, dump-killed, pre-dump-killed, restore-killed, restore-all-killed
 #include <alloca.h>
 #include <poll.h>
 
