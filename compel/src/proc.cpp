@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -118,6 +119,21 @@ std::optional<ThreadStatus> readThreadStatus(pid_t tid) {
                         .blocked = signals("SigBlk"),
                         .ignored = signals("SigIgn"),
                         .caught = signals("SigCgt")};
+}
+
+std::optional<std::size_t> countThreads(pid_t pid) {
+    // The directory has links from itself, its parent and each thread (proc_task_getattr() of Linux).
+    constexpr std::size_t otherLinks = 2;
+    const auto path = join("/proc/", pid, "/task");
+    struct stat found{};
+    if (::stat(path.c_str(), &found) < 0) {
+        if (errno != ENOENT && errno != ESRCH)
+            failErrno("look at ", path);
+        return std::nullopt;
+    }
+    if (found.st_nlink <= otherLinks)
+        return std::nullopt;
+    return found.st_nlink - otherLinks;
 }
 
 namespace {

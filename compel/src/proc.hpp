@@ -38,6 +38,11 @@ struct ThreadStatus {
 /// Reads the values of a thread. Returns nullopt if the thread doesn't exist. Throws Error.
 std::optional<ThreadStatus> readThreadStatus(pid_t tid);
 
+/// Returns the number of threads of a process, including zombie threads and kernel worker threads. Returns nullopt if
+/// the process doesn't exist. Reads no file, because the kernel needs several times as long to write /proc/PID/status.
+/// Throws Error.
+std::optional<std::size_t> countThreads(pid_t pid);
+
 /// Returns true for a kernel worker thread of a process (PF_USER_WORKER), which io_uring or vhost has created. Throws
 /// Error.
 bool isKernelWorker(pid_t tid);

@@ -36,10 +36,10 @@ StopInfo::Kind nextStop(Tracee& thread, int signal) {
 
 /// Returns the number of threads, including zombie threads and kernel worker threads. Throws TraceeGone.
 std::size_t readThreadCount(pid_t pid) {
-    const auto status = readThreadStatus(pid);
-    if (!status)
+    const auto count = countThreads(pid);
+    if (!count)
         throw TraceeGone(ESRCH, join("process ", pid));
-    return status->threads;
+    return *count;
 }
 
 /// Returns true if the main thread is a zombie. While other threads live, the kernel doesn't report its end to the
@@ -73,13 +73,15 @@ FrozenProcess FrozenProcess::seize(pid_t pid, FreezeOptions options) {
 }
 
 FrozenProcess FrozenProcess::seizeFirst(pid_t pid, const FreezeOptions& options) {
-    const auto status = readThreadStatus(pid);
-    if (!status)
+    const auto count = countThreads(pid);
+    // A process with one thread contains only its main thread.
+    const auto status = count && *count > 1 ? readThreadStatus(pid) : std::nullopt;
+    if (!count || (*count > 1 && !status))
         throw TraceeGone(ESRCH, join("freeze process ", pid));
-    if (status->process != pid)
+    if (status && status->process != pid)
         fail("freeze process ", pid, ": that is a thread of process ", status->process);
     FrozenProcess process(pid);
-    process.counted_ = status->threads;
+    process.counted_ = *count;
     process.libraries_ = options.libraries;
     try {
         process.seizeLeader(options);

@@ -63,9 +63,13 @@ std::optional<std::string> lackingLimit(const kernel::ResourceLimits& limits, co
 
 std::optional<std::string> lackingForAny(const FrozenTask& task, const task::Credentials& own,
                                          kernel::ProcBuffer& buffer) {
-    for (const compel::FrozenThread& thread : task.process->threads())
-        if (auto lacking = lackingFor(kernel::readThreadStatus(task.dir, thread.tracee.tid(), buffer), own))
+    if (!task.leaderEnded())
+        if (auto lacking = lackingFor(task.status, own))
             return lacking;
+    for (const compel::FrozenThread& thread : task.process->threads())
+        if (HostPid(thread.tracee.tid()) != task.pid())
+            if (auto lacking = lackingFor(kernel::readThreadStatus(task.dir, thread.tracee.tid(), buffer), own))
+                return lacking;
     return std::nullopt;
 }
 
@@ -85,7 +89,7 @@ void warnOfLackingRights(FrozenTree& tree, Log& log) {
         auto lacking = hasAll ? std::nullopt : lackingForAny(*task, own, buffer);
         if (!lacking)
             lacking =
-                lackingLimit(kernel::readLimits(task->dir, buffer), limits, has(own, CAP_SYS_RESOURCE), mostFiles);
+                lackingLimit(task->limits(buffer), limits, has(own, CAP_SYS_RESOURCE), mostFiles);
         if (lacking)
             log.warn("{} {}: a restore with the rights of this criu would fail", task->describe(), *lacking);
     }

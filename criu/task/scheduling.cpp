@@ -132,7 +132,12 @@ Scheduling Scheduling::of(HostPid tid) {
     return now;
 }
 
-void storeScheduling(HostPid tid, std::optional<std::size_t> onlineCpus, ThreadCoreEntry& core, Arena& arena) {
+std::uint64_t usualSlice() {
+    return Scheduling::of(HostPid()).slice;
+}
+
+void storeScheduling(HostPid tid, std::optional<std::size_t> onlineCpus, std::uint64_t usual, ThreadCoreEntry& core,
+                     Arena& arena) {
     Scheduling now = Scheduling::of(tid);
     if (plain(now.policy) == kDeadline)
         fail("thread {} runs under SCHED_DEADLINE, whose state the kernel doesn't give out", tid);
@@ -144,8 +149,7 @@ void storeScheduling(HostPid tid, std::optional<std::size_t> onlineCpus, ThreadC
     }
     core.has_sched_nice = 1;
     core.sched_nice = now.nice;
-    // Stores the slice only if it differs from criu's slice, which is the default of this system.
-    if (now.slice != 0 && now.slice != Scheduling::of(HostPid()).slice) {
+    if (now.slice != 0 && now.slice != usual) {
         core.has_sched_slice = 1;
         core.sched_slice = now.slice;
     }

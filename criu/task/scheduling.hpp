@@ -33,9 +33,14 @@ struct Scheduling {
     [[nodiscard]] bool hasUsualClamps() const noexcept;
 };
 
+/// Returns the slice of criu's own thread, which is the default of this system.
+[[nodiscard]] std::uint64_t usualSlice();
+
 /// Stores the attributes of a thread. `onlineCpus` is the result of kernel::onlineCpus(). If a thread may run on all of
-/// these CPUs, all bits of its mask are stored as set, so that it may use all processors after a restore.
-void storeScheduling(HostPid tid, std::optional<std::size_t> onlineCpus, ThreadCoreEntry& core, Arena& arena);
+/// these CPUs, all bits of its mask are stored as set, so that it may use all processors after a restore. `usual`:
+/// result of usualSlice(); the function stores only another slice.
+void storeScheduling(HostPid tid, std::optional<std::size_t> onlineCpus, std::uint64_t usual, ThreadCoreEntry& core,
+                     Arena& arena);
 
 /// Sets the attributes of another thread. Throws Error.
 void applyScheduling(HostPid tid, const ThreadCoreEntry& core);

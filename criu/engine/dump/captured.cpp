@@ -34,6 +34,7 @@
 #include "criu/kernel/sched.hpp"
 #include "criu/memory/mappings/mapped_file_dump.hpp"
 #include "criu/pie/enter.hpp"
+#include "criu/task/scheduling.hpp"
 #include "criu/task/seccomp.hpp"
 #include "images/fs.hpp"
 #include "images/mm.hpp"
@@ -99,6 +100,7 @@ private:
     FrozenPhase& frozen_;
     Refusals& refusals_ = frozen_.refusals();
     const std::optional<std::size_t> onlineCpus_ = kernel::onlineCpus();
+    const std::uint64_t usualSlice_ = task::usualSlice();
     const std::size_t allowedMappings_ = kernel::allowedMappings();
     DumpMemory::Amounts amounts_;
     DumpMemory memory_;
@@ -204,7 +206,7 @@ void CapturedPhase::Capture::examineProcess(FrozenTask& task, std::uint32_t numb
     ExaminedProcess& process = processes_.emplace_back(task, *memory, std::move(paths));
     process.context.emplace(TaskDumpContext{
         frozen_.images(), frozen_.log(), frozen_.stop(), seccomp_, *landlock_, semUndo, *around.cgroups,
-        frozen_.tree().seccompSuspended(), onlineCpus_, allowedMappings_, around.ids, frozen_.tree().pids(),
+        frozen_.tree().seccompSuspended(), onlineCpus_, usualSlice_, allowedMappings_, around.ids, frozen_.tree().pids(),
         around.semaphoresOf(task.pid()), around.cgroupViewOf(task.pid()), *memory->policies, process.paths});
     if (!refusals_.attempt([&] { process.cores.emplace(task, *process.context, process.memory.mm); }))
         processes_.pop_back();

@@ -21,6 +21,7 @@
 #include "criu/engine/dump/tasks/nested_pids.hpp"
 #include "criu/engine/required_caps.hpp"
 #include "criu/kernel/proc/proc_ns.hpp"
+#include "criu/kernel/proc/sharing.hpp"
 #include "criu/kernel/proc/tasks.hpp"
 #include "criu/kernel/wait_group_stop.hpp"
 #include "criu/model/thread_plan.hpp"
@@ -42,17 +43,27 @@ std::string describeTracer(pid_t tracer) {
     }
 }
 
-/// Refuses kernel threads, and tasks that another process traces, because the kernel doesn't let criu trace either of
-/// them.
-void refuseUntraceable(const FrozenTask& task) {
-    if (task.status.tracerPid != 0) {
-        Error error(0, fmt::format("it is traced by {}", describeTracer(task.status.tracerPid)));
-        error.addHint("a process has one tracer only: let the debugger detach, or end it");
-        throw error;
-    }
+/// Refuses a kernel thread, because the kernel doesn't let criu trace it.
+void refuseKernelThread(const FrozenTask& task) {
     constexpr std::uint32_t kKernelThread = 0x00200000;  // PF_KTHREAD
     if ((task.stat.flags & kKernelThread) != 0)
         fail("it is a kernel thread");
+}
+
+/// Refuses a task that another process traces, because the kernel doesn't let criu trace it.
+void refuseTraced(const FrozenTask& task) {
+    if (task.status.tracerPid == 0)
+        return;
+    Error error(0, fmt::format("it is traced by {}", describeTracer(task.status.tracerPid)));
+    error.addHint("a process has one tracer only: let the debugger detach, or end it");
+    throw error;
+}
+
+/// Returns true if a stopped process without children can't get a child any more. Another process' orphan needs a
+/// parent that is an ancestor of this orphan, another thread of its dead parent, or init of its pid namespace.
+bool staysChildless(const FrozenTask& task) {
+    const std::vector<pid_t>& pids = task.status.nsPid;
+    return task.process->threads().size() == 1 && !task.leaderEnded() && !pids.empty() && pids.back() != 1;
 }
 
 /// Reads the status of a process whose main thread has ended. The kernel shows memory and processor state of
@@ -99,6 +110,12 @@ std::optional<std::uint32_t> FrozenTask::namespaceOf(kernel::NamespaceKind kind)
 
 kernel::NamespaceIds FrozenTask::namespaces() {
     return namespaces_->all(dir);
+}
+
+const kernel::ResourceLimits& FrozenTask::limits(kernel::ProcBuffer& buffer) {
+    if (!limits_)
+        limits_ = kernel::readLimits(dir, buffer);
+    return *limits_;
 }
 
 const model::ThreadObjects* FrozenTask::objectsOf(std::size_t index) const noexcept {
@@ -149,6 +166,12 @@ std::vector<HostPid> FrozenTree::actors() const {
     return actors;
 }
 
+const kernel::Sharing& FrozenTree::sharedTables() {
+    if (!sharedTables_)
+        sharedTables_ = std::make_unique<const kernel::Sharing>(actors(), kernel::KcmpType::Files);
+    return *sharedTables_;
+}
+
 /// Seizes the threads of a process whose main thread has ended. Returns false if all threads have ended: a process that
 /// is being killed has an ended main thread for a moment.
 bool FrozenTree::seizeOthers(FrozenTask& task, HostPid pid) {
@@ -173,18 +196,24 @@ void FrozenTree::add(HostPid pid) {
     auto task = std::make_unique<FrozenTask>(proc_.open(pid.value));
     const ErrorContext context([&] { return fmt::format("process {}", pid); });
     task->stat = kernel::readStat(task->dir, buffer_);
-    task->status = kernel::readStatus(task->dir, buffer_);
+    const bool isDeadNow = isDead(task->stat);
+    // criu reads the status of other processes when they are stopped, or when the kernel doesn't let criu seize them.
+    if (isDeadNow || tasks_.empty() || onlySeizing_)
+        task->status = kernel::readStatus(task->dir, buffer_);
     const std::size_t levels = tasks_.empty() ? task->status.nsPid.size() : tasks_.front()->status.nsPid.size();
     task->pidLevel = levels > 0 ? levels - 1 : 0;
-    if (isDead(task->stat)) {
+    if (isDeadNow) {
         if (!seizeOthers(*task, pid))
             task->state = model::TaskState::Dead;
     } else {
-        refuseUntraceable(*task);
+        refuseKernelThread(*task);
+        refuseTraced(*task);
         before_(pid);
         try {
             task->process = seizeAsAllowed(pid);
         } catch (compel::Error& error) {
+            task->status = kernel::readStatus(task->dir, buffer_);
+            refuseTraced(*task);
             explainUntraceable(error, pid);
             throw;
         }
@@ -210,10 +239,11 @@ bool FrozenTree::isChildOfMember(const FrozenTask& task) const {
 /// Adds the unknown children of a process, and stops them. All children get the request to stop before criu waits for
 /// the first one. Returns true if the next pass of addAll() may find more processes.
 bool FrozenTree::addChildren(FrozenTask& parent) {
-    if (!parent.alive())
+    if (!parent.alive() || parent.staysChildless)
         return false;
     const std::size_t first = tasks_.size();
     bool found = false;
+    bool hasChildren = false;
     for (const compel::FrozenThread& thread : parent.process->threads()) {
         // For the kernel, the parent of a process is one thread (task_struct::real_parent). When this thread ends, the
         // kernel makes another thread of the parent process the parent.
@@ -221,6 +251,7 @@ bool FrozenTree::addChildren(FrozenTask& parent) {
         const HostPid parentThread = tid == parent.pid() ? HostPid() : tid;
         for (const pid_t number : kernel::readChildren(parent.dir, tid.value, buffer_)) {
             const HostPid child(number);
+            hasChildren = true;
             if (find(child) == nullptr) {
                 stop_.throwIfRequested();
                 found = true;
@@ -230,6 +261,7 @@ bool FrozenTree::addChildren(FrozenTask& parent) {
             find(child)->parentThread = parentThread;
         }
     }
+    parent.staysChildless = !hasChildren && !onlySeizing_ && staysChildless(parent);
     stopAdded(first);
     return found;
 }

@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "criu/kernel/proc/limits.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/kernel/proc/stat.hpp"
 #include "criu/kernel/proc/status.hpp"
@@ -35,6 +36,7 @@ struct RingThread;
 
 namespace criu::kernel {
 class CachedNamespaceIds;
+class Sharing;
 struct NamespaceIds;
 enum class NamespaceKind : std::uint8_t;
 }  // namespace criu::kernel
@@ -74,7 +76,8 @@ struct FrozenTask {
     /// Objects that a thread doesn't share with the main thread. One element for each thread, in the order of
     /// process->threads(). Empty if all threads share all objects.
     std::vector<model::ThreadObjects> objects;
-    std::size_t pidLevel = 0;  ///< number of levels from criu's pid namespace down to the tree's pid namespace
+    bool staysChildless = false;  ///< true if the process has no children and can't get any while it is stopped
+    std::size_t pidLevel = 0;     ///< number of levels from criu's pid namespace down to the tree's pid namespace
 
     [[nodiscard]] HostPid pid() const noexcept { return HostPid(stat.pid); }
     /// Returns the thread by which criu reads objects of a living process (/proc, kcmp(2), pidfds): the main thread, or
@@ -90,6 +93,8 @@ struct FrozenTask {
     /// Returns the inode number of the process' namespace of this kind. Reads each number only once.
     [[nodiscard]] std::optional<std::uint32_t> namespaceOf(kernel::NamespaceKind kind);
     [[nodiscard]] kernel::NamespaceIds namespaces();
+    /// Returns the resource limits. Reads them only once.
+    [[nodiscard]] const kernel::ResourceLimits& limits(kernel::ProcBuffer& buffer);
     /// Returns the objects that the thread at `index` doesn't share with the main thread; null if it shares all.
     [[nodiscard]] const model::ThreadObjects* objectsOf(std::size_t index) const noexcept;
     /// Returns "process 7 (sleep)" for messages.
@@ -97,6 +102,7 @@ struct FrozenTask {
 
 private:
     std::unique_ptr<kernel::CachedNamespaceIds> namespaces_;
+    std::optional<kernel::ResourceLimits> limits_;
 
     /// Returns the pid in the tree's pid namespace. `nested`: pids from criu's pid namespace down to the task's, as in
     /// /proc/PID/status. Without CONFIG_PID_NS, this list is empty, and the result is `outside`.
@@ -131,6 +137,9 @@ public:
     [[nodiscard]] std::vector<std::unique_ptr<FrozenTask>>& tasks() noexcept { return tasks_; }
     /// Returns FrozenTask::actor() of the processes that aren't zombies.
     [[nodiscard]] std::vector<HostPid> actors() const;
+    /// Returns which of the actors() share their descriptor tables. Compares them at the first call, which must come
+    /// after freeze(). Throws Error.
+    [[nodiscard]] const kernel::Sharing& sharedTables();
     /// Returns the process with this pid; null if it isn't in the tree.
     [[nodiscard]] FrozenTask* find(HostPid pid) const noexcept;
 
@@ -185,6 +194,7 @@ private:
     std::vector<std::unique_ptr<FrozenTask>> tasks_;
     std::unordered_map<HostPid, FrozenTask*> known_;  ///< elements of `tasks_`; the key is the pid
     model::TreePids pids_;
+    std::unique_ptr<const kernel::Sharing> sharedTables_;
     // last member, so that it is destroyed first: the cgroup is frozen again before the tasks are resumed
     std::unique_ptr<cgroup::Freezer> freezer_;
 };

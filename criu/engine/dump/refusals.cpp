@@ -70,7 +70,7 @@ void refuseEndedLeader(const FrozenTask& task, const model::Options& options) {
 
 /// Type of kernel object that the tree must not share with outside processes.
 struct Shared {
-    kernel::Sharing sharing;
+    const kernel::Sharing& sharing;
     const char* what;
 };
 
@@ -117,12 +117,12 @@ void requireSession(const FrozenTask& task) {
 void refuseSharing(FrozenTree& tree, const model::Options& options, Log& log) {
     // Signal handlers need no check: CLONE_SIGHAND requires CLONE_VM (copy_process(), kernel/fork.c), and execve(2)
     // unshares both (begin_new_exec(), fs/exec.c).
-    std::array shared{
-        Shared{kernel::Sharing(tree.actors(), KcmpType::Vm), "memory"},
-        Shared{kernel::Sharing(findUnsharedThreads(tree, options, log), KcmpType::Fs), "working directory (CLONE_FS)"},
-        Shared{kernel::Sharing(tree.actors(), KcmpType::Files), "table of descriptors (CLONE_FILES)"}};
-    refuseShared(shared[0].sharing, "their memory (CLONE_VM)");
-    refuseShared(shared[1].sharing, "their working directory (CLONE_FS)");
+    const kernel::Sharing memory(tree.actors(), KcmpType::Vm);
+    const kernel::Sharing directories(findUnsharedThreads(tree, options, log), KcmpType::Fs);
+    const std::array shared{Shared{memory, "memory"}, Shared{directories, "working directory (CLONE_FS)"},
+                            Shared{tree.sharedTables(), "table of descriptors (CLONE_FILES)"}};
+    refuseShared(memory, "their memory (CLONE_VM)");
+    refuseShared(directories, "their working directory (CLONE_FS)");
     refuseSharedOutside(tree, shared);
 }
 

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
@@ -16,6 +17,14 @@ namespace criu::kernel {
 
 namespace {
 
+/// Returns true if the kernel writes all content of a file of a task as one record. A read(2) of such a file returns
+/// less than the buffer holds only at the end (seq_read_iter() and simple_read_from_buffer() of Linux).
+bool isOneRecord(std::string_view name) noexcept {
+    constexpr std::array<std::string_view, 9> kFiles{"auxv",          "cgroup",      "coredump_filter", "limits", "loginuid",
+                                                     "oom_score_adj", "personality", "stat",            "status"};
+    return std::ranges::find(kFiles, name.substr(name.rfind('/') + 1)) != kFiles.end();
+}
+
 UniqueFd openAt(const UniqueFd& dir, const std::string& base, const std::string& name, int flags) {
     return UniqueFd(sys(::openat(dir.get(), name.c_str(), flags | O_CLOEXEC), "open {}/{}", base, name));
 }
@@ -24,6 +33,10 @@ std::string readAt(const UniqueFd& dir, const std::string& base, const std::stri
     const UniqueFd file = openAt(dir, base, name, O_RDONLY);
     ProcBuffer buffer;
     return std::string(buffer.fill(file.get(), base + '/' + name));
+}
+
+std::string_view fillWith(ProcBuffer& buffer, const UniqueFd& file, const std::string& name, std::string_view path) {
+    return isOneRecord(name) ? buffer.fillRecord(file.get(), path) : buffer.fill(file.get(), path);
 }
 
 /// Returns the numeric names in a directory. For thousands of threads, getdents64(2) with a large buffer needs ten
@@ -60,6 +73,14 @@ void ProcBuffer::grow() {
 }
 
 std::string_view ProcBuffer::fill(int fd, std::string_view path) {
+    return fill(fd, path, false);
+}
+
+std::string_view ProcBuffer::fillRecord(int fd, std::string_view path) {
+    return fill(fd, path, true);
+}
+
+std::string_view ProcBuffer::fill(int fd, std::string_view path, bool oneRecord) {
     std::size_t used = 0;
     for (;;) {
         if (used == capacity_)
@@ -73,6 +94,8 @@ std::string_view ProcBuffer::fill(int fd, std::string_view path) {
         if (got == 0)
             return {bytes_.get(), used};
         used += static_cast<std::size_t>(got);
+        if (oneRecord && used < capacity_)
+            return {bytes_.get(), used};
     }
 }
 
@@ -84,11 +107,13 @@ ProcPid ProcPid::thread(pid_t tid) const {
 std::string_view ProcPid::read(const std::string& name, ProcBuffer& buffer) const {
     const UniqueFd file = open(name, O_RDONLY);
     const ErrorContext context([&] { return path_ + '/' + name; });
-    return buffer.fill(file.get(), "file");
+    return fillWith(buffer, file, name, "file");
 }
 
 std::string ProcPid::readFile(const std::string& name) const {
-    return readAt(dir_, path_, name);
+    const UniqueFd file = open(name, O_RDONLY);
+    ProcBuffer buffer;
+    return std::string(fillWith(buffer, file, name, path_ + '/' + name));
 }
 
 std::optional<std::string> ProcPid::tryReadFile(const std::string& name) const {
@@ -99,7 +124,7 @@ std::optional<std::string> ProcPid::tryReadFile(const std::string& name) const {
         failErrno("open {}/{}", path_, name);
     }
     ProcBuffer buffer;
-    return std::string(buffer.fill(file.get(), path_ + '/' + name));
+    return std::string(fillWith(buffer, file, name, path_ + '/' + name));
 }
 
 std::string ProcPid::readLink(const std::string& name) const {

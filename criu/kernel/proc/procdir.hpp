@@ -25,8 +25,11 @@ public:
     /// `path` names the file in messages. Throws Error with the errno of read(2), which is ESRCH after the task has
     /// ended.
     std::string_view fill(int fd, std::string_view path);
+    /// Fills the buffer like fill(), with a file that isOneRecord() accepts: needs no second read(2) to find the end.
+    std::string_view fillRecord(int fd, std::string_view path);
 
 private:
+    std::string_view fill(int fd, std::string_view path, bool oneRecord);
     void grow();
 
     std::unique_ptr<char[]> bytes_;

@@ -18,7 +18,7 @@ namespace {
 std::vector<std::byte> storedAffinity(std::optional<std::size_t> onlineCpus) {
     criu::Arena arena;
     ThreadCoreEntry core = THREAD_CORE_ENTRY__INIT;
-    criu::task::storeScheduling(criu::HostPid(), onlineCpus, core, arena);
+    criu::task::storeScheduling(criu::HostPid(), onlineCpus, criu::task::usualSlice(), core, arena);
     const auto bytes = criu::bytesOf(core.cpu_affinity);
     return {bytes.begin(), bytes.end()};
 }

@@ -52,11 +52,10 @@ DescriptorReader::DescriptorReader(const kernel::ProcPid& task, HostPid pid, Hos
       actor_(actor),
       descriptors_(descriptors),
       wanted_(std::move(wanted)),
-      prepare_(std::move(prepare)),
-      process_(kernel::PidFd::ofTask(actor.value)) {
-    const unsigned threads = std::min(availableCores() - 1, kMostDescriptorReaders);
-    if (threads != 0 && descriptors.size() >= kWorthThreads)
-        pool_.emplace(threads);
+      prepare_(std::move(prepare)) {
+    if (descriptors.size() >= kWorthThreads)
+        if (const unsigned threads = std::min(availableCores() - 1, kMostDescriptorReaders); threads != 0)
+            pool_.emplace(threads);
     announce();
 }
 
@@ -74,6 +73,13 @@ void DescriptorReader::announce() {
     }
 }
 
+/// Returns the pidfd of the process. Opens it when a thread first needs it, because a process may have inherited all
+/// its descriptors.
+const kernel::PidFd& DescriptorReader::process() {
+    std::call_once(opened_, [this] { process_.emplace(kernel::PidFd::ofTask(actor_.value)); });
+    return *process_;
+}
+
 void DescriptorReader::read(Batch& batch) {
     kernel::ProcBuffer buffer;
     try {
@@ -84,7 +90,7 @@ void DescriptorReader::read(Batch& batch) {
             file.fd = descriptors_[i];
             file.info = kernel::readFdInfo(task_, file.fd, buffer);
             if (wanted_(file, i)) {
-                file.copy = process_.getFd(file.fd);
+                file.copy = process().getFd(file.fd);
                 readCopy(task_, file);
                 prepare_(file, batch.arena);
             }

@@ -58,6 +58,7 @@ private:
     };
 
     void announce();
+    const kernel::PidFd& process();
     void read(Batch& batch);
     bool tryRead(Batch& batch);
     Batch& current();
@@ -69,7 +70,8 @@ private:
     const std::vector<int>& descriptors_;
     Wanted wanted_;
     Prepare prepare_;
-    kernel::PidFd process_;
+    std::once_flag opened_;  ///< see process()
+    std::optional<kernel::PidFd> process_;
     std::deque<std::shared_ptr<Batch>> ahead_;  ///< batches with files that next() hasn't returned
     std::size_t announced_ = 0;                 ///< number of descriptors that are in batches
     std::size_t at_ = 0;                        ///< index of the file in the first batch that next() returns next

@@ -40,14 +40,14 @@ struct FileCollector::Impl {
     Impl(const Inputs& inputs, std::function<bool(HostPid, HostPid)> sharesTable)
         : tree(inputs.tree),
           mayInject(inputs.mayInject),
-          sharedTables(inputs.tree.actors(), kernel::KcmpType::Files),
+          sharedTables(inputs.tree.sharedTables()),
           kinds(inputs.segments, inputs.devices, inputs.tree, inputs.mayInject, inputs.namespaces.nsContext(),
                 inputs.options.ghostLimit, inputs.log),
           locks(inputs.tree.pids(), std::move(sharesTable)) {}
 
     FrozenTree& tree;
     bool mayInject;
-    kernel::Sharing sharedTables;
+    const kernel::Sharing& sharedTables;
     FileKindsDump kinds;
     files::LockDump locks;
     kernel::ProcBuffer buffer;

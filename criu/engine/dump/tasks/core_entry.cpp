@@ -96,7 +96,7 @@ CoreEntry& threadEntry(const ThreadQueries& questions, const TracedThread& trace
         thread.user_dispatch->start = questions.dispatch->start;
         thread.user_dispatch->size = questions.dispatch->size;
     }
-    task::storeScheduling(traced.tid, context.onlineCpus, thread, arena);
+    task::storeScheduling(traced.tid, context.onlineCpus, context.usualSlice, thread, arena);
     thread.signals_p = task::storeSignalQueue(asBytes(traced.pending), status.pending, arena);
     thread.has_cg_set = 1;
     thread.cg_set = cgroupSet;
@@ -112,13 +112,13 @@ CoreEntry& endedLeaderEntry(FrozenTask& task, const ThreadQueries& questions, pi
     core.thread_core = &thread;
     thread.comm = arena.string(task.status.name);
     questions.secureBits.store(answers, task.status, context.ids, thread, arena);
-    task::storeScheduling(task.pid(), context.onlineCpus, thread, arena);
+    task::storeScheduling(task.pid(), context.onlineCpus, context.usualSlice, thread, arena);
     thread.has_cg_set = 1;
     thread.cg_set = cgroupSet;
     return core;
 }
 
-void addProcess(const FrozenTask& task, ThreadQueries& questions, pie::RemoteData& answers, std::uint64_t mask,
+void addProcess(FrozenTask& task, ThreadQueries& questions, pie::RemoteData& answers, std::uint64_t mask,
                 const CoreContext& context, kernel::ProcBuffer& buffer, CoreEntry& core, MmEntry& mm, Arena& arena) {
     auto& process = *arena.make<TaskCoreEntry>();
     core.tc = &process;
@@ -132,7 +132,7 @@ void addProcess(const FrozenTask& task, ThreadQueries& questions, pie::RemoteDat
     questions.process->timers.store(answers, process, arena);
     questions.process->attributes.store(answers, task.process->threads().size(), context.onlineCpus, process, mm);
     questions.process->localTable.refuse(answers);
-    task::storeLimits(kernel::readLimits(task.dir, buffer), process, arena);
+    task::storeLimits(task.limits(buffer), process, arena);
     process.signals_s =
         task::storeSignalQueue(asBytes(questions.thread.tracee.pendingSignals(compel::SignalQueue::Process)),
                                task.status.sharedPending, arena);

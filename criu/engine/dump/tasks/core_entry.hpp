@@ -62,6 +62,7 @@ struct TracedThread {
 struct CoreContext {
     const model::IdMap& ids;                ///< id map of the tree
     std::optional<std::size_t> onlineCpus;  ///< number of online processors (kernel::onlineCpus())
+    std::uint64_t usualSlice = 0;           ///< result of task::usualSlice()
 };
 
 /// Makes the core entry of a thread. `status`: content of the thread's /proc/PID/task/TID/status. `cgroupSet`: id of
@@ -77,7 +78,7 @@ CoreEntry& endedLeaderEntry(FrozenTask& task, const ThreadQueries& questions, pi
 
 /// Adds the state of the process to the main thread's entry. Adds to `mm` the state of memory that only the process can
 /// query. Throws Error for state that criu can't dump.
-void addProcess(const FrozenTask& task, ThreadQueries& questions, pie::RemoteData& answers, std::uint64_t mask,
+void addProcess(FrozenTask& task, ThreadQueries& questions, pie::RemoteData& answers, std::uint64_t mask,
                 const CoreContext& context, kernel::ProcBuffer& buffer, CoreEntry& core, MmEntry& mm, Arena& arena);
 
 /// Adds to a thread's entry the objects that the thread doesn't share with the main thread. `paths`: directories and

@@ -34,7 +34,7 @@ namespace criu::engine {
 class CoreDump::Impl {
 public:
     Impl(FrozenTask& task, const TaskDumpContext& context, MmEntry& mm)
-        : task_(task), context_(context), mm_(mm), core_{context.ids, context.onlineCpus} {
+        : task_(task), context_(context), mm_(mm), core_{context.ids, context.onlineCpus, context.usualSlice} {
         readSeccomp();
         auto& threads = task_.process->threads();
         for (compel::FrozenThread& thread : threads)
@@ -43,7 +43,9 @@ public:
             dispatches_.push_back(thread.tracee.userDispatch());
         leaderGroups_ = task_.dir.tryReadFile("cgroup").value_or("");
         leaderSet_ = context_.cgroups.setOf(leaderGroups_, context_.cgroupView);
-        room_ = roomForQueries(task_, std::min(threads.size(), kThreadsAtOnce), buffer_) + context_.policies.room();
+        timers_ = kernel::readTimers(task_.dir, buffer_);
+        room_ = roomForQueries(task_, std::min(threads.size(), kThreadsAtOnce), timers_.size()) +
+                context_.policies.room();
     }
 
     /// Returns the request for the interpreter, and records it in the journal.
@@ -118,7 +120,7 @@ private:
             questions->dispatch = dispatches_[i];
             questions->objects = task_.objectsOf(i);
             if (i == 0) {
-                questions->process.emplace(task_, context_.pids, buffer_, steps, data);
+                questions->process.emplace(task_, context_.pids, timers_, steps, data);
                 context_.policies.ask(steps, data);
             }
             questions->landlockAt = context_.landlock.ask(task_, steps, data);
@@ -247,6 +249,7 @@ private:
     /// Number of the interrupted system call of each thread (compel::findRestartedCall()).
     std::vector<std::optional<std::int64_t>> restarted_;
     std::vector<std::optional<compel::UserDispatch>> dispatches_;  ///< setting of each thread
+    std::vector<kernel::PosixTimer> timers_;
     /// Content of /proc/PID/cgroup of the leader. A thread with equal content has the cgroup set `leaderSet_`.
     std::string leaderGroups_;
     std::uint32_t leaderSet_ = 0;

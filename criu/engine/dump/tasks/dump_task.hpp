@@ -60,6 +60,7 @@ struct TaskDumpContext {
     cgroup::CgroupDump& cgroups;
     bool seccompSuspended = false;          ///< FrozenTree::seccompSuspended()
     std::optional<std::size_t> onlineCpus;  ///< number of online processors (kernel::onlineCpus())
+    std::uint64_t usualSlice = 0;           ///< result of task::usualSlice()
     std::size_t allowedMappings = 0;        ///< vm.max_map_count (kernel::allowedMappings())
     const model::IdMap& ids;
     const model::TreePids& pids;

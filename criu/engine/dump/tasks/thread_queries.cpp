@@ -5,7 +5,6 @@
 
 #include "criu/base/machine.hpp"
 #include "criu/base/mapping.hpp"
-#include "criu/kernel/proc/timers.hpp"
 #include "criu/pie/enter.hpp"
 
 namespace criu::engine {
@@ -17,12 +16,12 @@ std::vector<HostPid> threadsOf(const FrozenTask& task) {
     return threads;
 }
 
-std::size_t roomForQueries(const FrozenTask& task, std::size_t threads, kernel::ProcBuffer& buffer) {
+std::size_t roomForQueries(const FrozenTask& task, std::size_t threads, std::size_t timers) {
     const std::size_t forQueries = 5120 + pie::kStackSize + compel::signalFrameRoom();
     constexpr std::size_t kForProcess = 32768;
     constexpr std::size_t kPerTimer = 5 * sizeof(pie::Step) + 96;
     const std::size_t perThread = forQueries + (task.hasRings ? task::RegisteredRingsQuery::kRoom : 0);
-    return pageAlignUp(kForProcess + perThread * threads + kernel::readTimers(task.dir, buffer).size() * kPerTimer);
+    return pageAlignUp(kForProcess + perThread * threads + timers * kPerTimer);
 }
 
 }  // namespace criu::engine

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "criu/engine/dump/frozen_tree.hpp"
@@ -27,10 +28,10 @@ namespace criu::engine {
 
 /// Queries of process state, which the main thread makes.
 struct ProcessQueries {
-    ProcessQueries(const FrozenTask& task, const model::TreePids& pids, kernel::ProcBuffer& buffer,
+    ProcessQueries(const FrozenTask& task, const model::TreePids& pids, std::vector<kernel::PosixTimer> known,
                    pie::StepList& steps, pie::RemoteData& data)
         : actions(task.compat, steps, data),
-          timers(kernel::readTimers(task.dir, buffer), threadsOf(task), pids, steps, data),
+          timers(std::move(known), threadsOf(task), pids, steps, data),
           attributes(steps, data),
           localTable(steps, data) {}
 
@@ -67,7 +68,7 @@ struct ThreadQueries {
 };
 
 /// Returns how many bytes of memory in the process the steps and results of all queries need. `threads`: number of
-/// threads that make queries.
-[[nodiscard]] std::size_t roomForQueries(const FrozenTask& task, std::size_t threads, kernel::ProcBuffer& buffer);
+/// threads that make queries. `timers`: number of POSIX timers of the process.
+[[nodiscard]] std::size_t roomForQueries(const FrozenTask& task, std::size_t threads, std::size_t timers);
 
 }  // namespace criu::engine
