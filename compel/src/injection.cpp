@@ -51,24 +51,39 @@ bool isSameFault(const siginfo_t& one, const siginfo_t& other) noexcept {
     return one.si_signo == other.si_signo && one.si_code == other.si_code && one.si_addr == other.si_addr;
 }
 
+SignalSets readSignals(pid_t tid) {
+    const auto status = readThreadStatus(tid);
+    if (!status)
+        throw TraceeGone(ESRCH, join("process ", tid));
+    return {status->caught, status->ignored, status->pending, status->pendingForProcess};
+}
+
+/// Adds the signals that are in the queues of a thread and its process. A queue doesn't show a signal for whose siginfo
+/// the kernel had no memory.
+SignalSets withQueued(SignalSets sets, const Tracee& tracee) {
+    for (const siginfo_t& info : tracee.pendingSignals(SignalQueue::Thread))
+        sets.pending |= signalBit(info.si_signo);
+    for (const siginfo_t& info : tracee.pendingSignals(SignalQueue::Process))
+        sets.pendingForProcess |= signalBit(info.si_signo);
+    sets.pending |= sets.pendingForProcess;
+    return sets;
+}
+
 /// Chooses the end signal of a blob: a signal that the process ignores, because the kernel drops such a signal if the
 /// tracer has died. If the process handles all candidates, chooses SIGURG, which programs treat as harmless.
-EndSignal chooseEndSignal(pid_t tid) {
+EndSignal chooseEndSignal(const SignalSets& sets) {
     // Excludes stop signals and SIGCONT: sending one kind makes the kernel discard pending signals of the other kind
     // (prepare_signal() of Linux).
     constexpr std::array ignoredByDefault{SIGURG, SIGWINCH, SIGCHLD};
     constexpr std::array oftenIgnored{SIGPIPE, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGTERM, SIGIO};
-    const auto status = readThreadStatus(tid);
-    if (!status)
-        throw TraceeGone(ESRCH, join("process ", tid));
     const auto isIn = [](std::uint64_t set, int signal) { return (set & signalBit(signal)) != 0; };
     for (const int signal : ignoredByDefault)
-        if (!isIn(status->caught | status->pending, signal))
-            return {signal, true, status->pendingForProcess};
+        if (!isIn(sets.caught | sets.pending, signal))
+            return {signal, true, sets.pendingForProcess};
     for (const int signal : oftenIgnored)
-        if (isIn(status->ignored & ~status->pending, signal))
-            return {signal, true, status->pendingForProcess};
-    return {SIGURG, false, status->pendingForProcess};
+        if (isIn(sets.ignored & ~sets.pending, signal))
+            return {signal, true, sets.pendingForProcess};
+    return {SIGURG, false, sets.pendingForProcess};
 }
 
 std::uint64_t wholePages(std::uint64_t size) noexcept {
@@ -515,7 +530,7 @@ Injection::~Injection() {
 
 BlobRun Injection::start(Tracee& thread, std::uint64_t argument, RemoteAddress stackTop) {
     if (!end_)
-        end_ = chooseEndSignal(thread_.tid());
+        end_ = chooseEndSignal(signals_ ? withQueued(*signals_, thread_) : readSignals(thread_.tid()));
     BlobRun run(thread, memory_, code_, blob_, *end_);
     run.go(argument, stackTop);
     return run;

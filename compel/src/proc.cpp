@@ -125,7 +125,7 @@ std::optional<std::size_t> countThreads(pid_t pid) {
     // The directory has links from itself, its parent and each thread (proc_task_getattr() of Linux).
     constexpr std::size_t otherLinks = 2;
     const auto path = join("/proc/", pid, "/task");
-    struct stat found{};
+    struct stat found {};
     if (::stat(path.c_str(), &found) < 0) {
         if (errno != ENOENT && errno != ESRCH)
             failErrno("look at ", path);

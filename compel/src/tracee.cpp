@@ -167,6 +167,7 @@ void Tracee::interrupt() {
 }
 
 StopInfo Tracee::noteStatus(int status) {
+    registers_.reset();
     StopInfo info{.kind = StopInfo::Kind::Exited, .status = status};
     if (!WIFSTOPPED(status)) {
         state_ = State::Released;
@@ -370,6 +371,7 @@ void Tracee::resume(long number, int signal) {
     const char* const name = number == PTRACE_SYSCALL      ? "PTRACE_SYSCALL"
                              : number == PTRACE_SINGLESTEP ? "PTRACE_SINGLESTEP"
                                                            : "PTRACE_CONT";
+    registers_.reset();
     request(name, number, 0, static_cast<std::uint64_t>(signal));
     state_ = State::Running;
     stop_.reset();
@@ -441,6 +443,17 @@ std::vector<std::byte> Tracee::registerSet(unsigned note) const {
         // fit.
         buffer.resize(buffer.size() * 2);
     }
+}
+
+Registers Tracee::registers() const {
+    if (!registers_)
+        registers_ = readRegisters();
+    return *registers_;
+}
+
+void Tracee::setRegisters(const Registers& registers) {
+    registers_.reset();
+    writeRegisters(registers);
 }
 
 SignalMask Tracee::signalMask() const {

@@ -88,8 +88,7 @@ void warnOfLackingRights(FrozenTree& tree, Log& log) {
             continue;
         auto lacking = hasAll ? std::nullopt : lackingForAny(*task, own, buffer);
         if (!lacking)
-            lacking =
-                lackingLimit(task->limits(buffer), limits, has(own, CAP_SYS_RESOURCE), mostFiles);
+            lacking = lackingLimit(task->limits(buffer), limits, has(own, CAP_SYS_RESOURCE), mostFiles);
         if (lacking)
             log.warn("{} {}: a restore with the rights of this criu would fail", task->describe(), *lacking);
     }

@@ -52,10 +52,6 @@ int readOomScoreAdj(const ProcPid& process) {
     return readNumber<int>(process, "oom_score_adj");
 }
 
-std::uint32_t readPersonality(const ProcPid& task) {
-    return readNumber<std::uint32_t>(task, "personality", 16);
-}
-
 std::optional<std::uint32_t> readCoredumpFilter(const ProcPid& process) {
     return tryReadNumber<std::uint32_t>(process, "coredump_filter", 16);
 }

@@ -25,9 +25,6 @@ namespace criu::kernel {
 /// Returns the OOM score adjustment, from -1000 to 1000.
 [[nodiscard]] int readOomScoreAdj(const ProcPid& process);
 
-/// Returns the value of personality(2).
-[[nodiscard]] std::uint32_t readPersonality(const ProcPid& task);
-
 /// Returns the mask of mapping types in core dumps (core(5)). Returns nullopt if the file doesn't exist, or for a task
 /// without memory.
 [[nodiscard]] std::optional<std::uint32_t> readCoredumpFilter(const ProcPid& process);

@@ -31,7 +31,8 @@ ThreadControlsQuery::ThreadControlsQuery(pie::StepList& steps, pie::RemoteData& 
       machineCheckAt_(data.reserve(sizeof(std::uint64_t))),
       speculationAt_(data.reserve(kSpeculations * sizeof(std::uint64_t))),
       memoryPolicyAt_(data.reserve(sizeof(std::uint64_t))),
-      memoryNodesAt_(data.reserve(sizeof(MemoryPolicy::Nodes))) {
+      memoryNodesAt_(data.reserve(sizeof(MemoryPolicy::Nodes))),
+      personalityAt_(data.reserve(sizeof(std::uint64_t))) {
     // Accepts any result, because processors and kernels without a feature return an error.
     const auto ask = [&](std::uint64_t at, int what, std::uint64_t which) {
         steps.call(pie::Subject::Query, which, SYS_prctl, what, which, 0, 0, 0).check = pie::ResultCheck::Any;
@@ -45,6 +46,13 @@ ThreadControlsQuery::ThreadControlsQuery(pie::StepList& steps, pie::RemoteData& 
         .call(pie::Subject::Query, 0, SYS_get_mempolicy, memoryPolicyAt_, memoryNodesAt_, MemoryPolicy::kMostNodes, 0,
               0)
         .check = pie::ResultCheck::Any;
+    constexpr std::uint32_t kNoChange = 0xffffffff;  // lets personality(2) only return the present value
+    steps.call(pie::Subject::Query, 0, SYS_personality, kNoChange).check = pie::ResultCheck::Any;
+    steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, personalityAt_).check = pie::ResultCheck::Any;
+}
+
+std::uint32_t ThreadControlsQuery::personality(pie::RemoteData& answers) const {
+    return answers.local<std::uint32_t>(personalityAt_);
 }
 
 void ThreadControlsQuery::store(pie::RemoteData& answers, ThreadCoreEntry& core, Arena& arena) const {

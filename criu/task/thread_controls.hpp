@@ -5,15 +5,16 @@
 #include "criu/pie/program_builder.hpp"
 #include "images/core.fwd.hpp"
 
-/// Functions for processor settings of a thread by prctl(2) (time stamp counter, speculation, machine checks), and for
-/// its NUMA memory policy.
+/// Functions for processor settings of a thread by prctl(2) (time stamp counter, speculation, machine checks), for its
+/// NUMA memory policy, and for its personality.
 namespace criu::task {
 
-/// Query of the processor settings and the NUMA memory policy of one thread.
+/// Query of the processor settings, the NUMA memory policy and the personality of one thread.
 class ThreadControlsQuery {
 public:
     ThreadControlsQuery(pie::StepList& steps, pie::RemoteData& data);
     void store(pie::RemoteData& answers, ThreadCoreEntry& core, Arena& arena) const;
+    [[nodiscard]] std::uint32_t personality(pie::RemoteData& answers) const;
 
 private:
     std::uint64_t timestampsAt_;
@@ -21,6 +22,7 @@ private:
     std::uint64_t speculationAt_;
     std::uint64_t memoryPolicyAt_;
     std::uint64_t memoryNodesAt_;
+    std::uint64_t personalityAt_;
 };
 
 /// Adds steps that the thread itself runs.

@@ -29,6 +29,14 @@ struct EndSignal {
     SignalMask pendingForProcess = 0;
 };
 
+/// Signals of a process, as /proc/PID/status shows them.
+struct SignalSets {
+    SignalMask caught = 0;   ///< signals that the process handles
+    SignalMask ignored = 0;  ///< signals that the process ignores
+    SignalMask pending = 0;  ///< signals that are pending for the main thread or the process
+    SignalMask pendingForProcess = 0;
+};
+
 /// Run of a blob in a thread, from Injection::start() to finish(). During the run, the thread gets only signals of
 /// faults and the end signal; all other signals stay queued. finish() and the destructor restore registers, shadow
 /// stack pointer and signal mask. The destructor stops a blob that still runs.
@@ -162,6 +170,10 @@ public:
     /// own code contains a restorer, this is an instruction there; else one in the blob.
     [[nodiscard]] std::optional<SyscallInstruction> syscallInstruction() const noexcept { return blobsInstruction_; }
 
+    /// Tells the signals of the process, so that start() needn't read /proc/PID/status. `sets`: values since the stop
+    /// of the process; start() adds signals that are in the queues by then.
+    void setSignals(const SignalSets& sets) noexcept { signals_ = sets; }
+
     /// Starts blob_entry(argument) in a stopped thread of the process. Many threads may run the blob at the same time,
     /// each on its own stack. `stackTop`: end of the stack; the signal frame needs up to signalFrameRoom() bytes of it.
     [[nodiscard]] BlobRun start(Tracee& thread, std::uint64_t argument, RemoteAddress stackTop);
@@ -186,6 +198,7 @@ private:
     /// System call instruction in the process' own code. Still valid when the blob is unmapped.
     std::optional<SyscallInstruction> syscallInstruction_;
     std::optional<SyscallInstruction> blobsInstruction_;  ///< result of syscallInstruction()
+    std::optional<SignalSets> signals_;                   ///< see setSignals()
     std::optional<EndSignal> end_;                        ///< chosen by the first start()
     std::uint64_t codeSize_;
     std::uint64_t dataSize_;

@@ -177,6 +177,8 @@ public:
     void setOptions(SeizeOptions options);
     [[nodiscard]] SeizeOptions options() const noexcept { return options_; }
 
+    /// Returns the registers. Makes a ptrace call only if it is the first request since the last stop or change,
+    /// because the registers of a stopped thread don't change.
     [[nodiscard]] Registers registers() const;
     void setRegisters(const Registers& registers);
 
@@ -258,6 +260,8 @@ private:
     void endRewoundCall();
     void releaseQuietly() noexcept;
     void reap(std::chrono::nanoseconds limit) noexcept;
+    [[nodiscard]] Registers readRegisters() const;
+    void writeRegisters(const Registers& registers);
     long request(const char* name, long number, std::uint64_t address, std::uint64_t data) const;
     [[noreturn]] void failRequest(const char* name, int code) const;
 
@@ -268,6 +272,7 @@ private:
     std::optional<SleepingCall> rewound_;
     AllowedCode allowedCode_;
     std::optional<StopInfo> stop_;
+    mutable std::optional<Registers> registers_;  ///< result of registers(), until the thread runs or gets others
 };
 
 }  // namespace compel

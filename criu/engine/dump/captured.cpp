@@ -204,10 +204,11 @@ void CapturedPhase::Capture::examineProcess(FrozenTask& task, std::uint32_t numb
     memory->mm.exe_file_id = program;
     const namespaces::DumpNsContext& around = examined_.nsContext();
     ExaminedProcess& process = processes_.emplace_back(task, *memory, std::move(paths));
-    process.context.emplace(TaskDumpContext{
-        frozen_.images(), frozen_.log(), frozen_.stop(), seccomp_, *landlock_, semUndo, *around.cgroups,
-        frozen_.tree().seccompSuspended(), onlineCpus_, usualSlice_, allowedMappings_, around.ids, frozen_.tree().pids(),
-        around.semaphoresOf(task.pid()), around.cgroupViewOf(task.pid()), *memory->policies, process.paths});
+    process.context.emplace(TaskDumpContext{frozen_.images(), frozen_.log(), frozen_.stop(), seccomp_, *landlock_,
+                                            semUndo, *around.cgroups, frozen_.tree().seccompSuspended(), onlineCpus_,
+                                            usualSlice_, allowedMappings_, around.ids, frozen_.tree().pids(),
+                                            around.semaphoresOf(task.pid()), around.cgroupViewOf(task.pid()),
+                                            *memory->policies, process.paths});
     if (!refusals_.attempt([&] { process.cores.emplace(task, *process.context, process.memory.mm); }))
         processes_.pop_back();
 }

@@ -20,6 +20,7 @@
 #include "criu/engine/dump/kill_tree.hpp"
 #include "criu/engine/dump/tasks/nested_pids.hpp"
 #include "criu/engine/required_caps.hpp"
+#include "criu/kernel/proc/limits.hpp"
 #include "criu/kernel/proc/proc_ns.hpp"
 #include "criu/kernel/proc/sharing.hpp"
 #include "criu/kernel/proc/tasks.hpp"
@@ -195,14 +196,18 @@ bool FrozenTree::seizeOthers(FrozenTask& task, HostPid pid) {
 void FrozenTree::add(HostPid pid) {
     auto task = std::make_unique<FrozenTask>(proc_.open(pid.value));
     const ErrorContext context([&] { return fmt::format("process {}", pid); });
-    task->stat = kernel::readStat(task->dir, buffer_);
-    const bool isDeadNow = isDead(task->stat);
-    // criu reads the status of other processes when they are stopped, or when the kernel doesn't let criu seize them.
-    if (isDeadNow || tasks_.empty() || onlySeizing_)
+    const auto look = [&] {
+        task->stat = kernel::readStat(task->dir, buffer_);
         task->status = kernel::readStatus(task->dir, buffer_);
+    };
+    // A living child with a program needs no look before its stop, unless the kernel doesn't let criu seize it.
+    const bool looksFirst = tasks_.empty() || onlySeizing_ || !task->dir.hasTarget("exe");
+    if (looksFirst)
+        look();
+    task->stat.pid = pid.value;
     const std::size_t levels = tasks_.empty() ? task->status.nsPid.size() : tasks_.front()->status.nsPid.size();
     task->pidLevel = levels > 0 ? levels - 1 : 0;
-    if (isDeadNow) {
+    if (isDead(task->stat)) {
         if (!seizeOthers(*task, pid))
             task->state = model::TaskState::Dead;
     } else {
@@ -212,8 +217,10 @@ void FrozenTree::add(HostPid pid) {
         try {
             task->process = seizeAsAllowed(pid);
         } catch (compel::Error& error) {
-            task->status = kernel::readStatus(task->dir, buffer_);
-            refuseTraced(*task);
+            if (!looksFirst) {
+                look();
+                refuseTraced(*task);
+            }
             explainUntraceable(error, pid);
             throw;
         }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <sys/resource.h>
+
 #include <compel/process.hpp>
 #include <cstdint>
 
+#include <array>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -13,7 +16,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "criu/kernel/proc/limits.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/kernel/proc/stat.hpp"
 #include "criu/kernel/proc/status.hpp"
@@ -93,8 +95,8 @@ struct FrozenTask {
     /// Returns the inode number of the process' namespace of this kind. Reads each number only once.
     [[nodiscard]] std::optional<std::uint32_t> namespaceOf(kernel::NamespaceKind kind);
     [[nodiscard]] kernel::NamespaceIds namespaces();
-    /// Returns the resource limits. Reads them only once.
-    [[nodiscard]] const kernel::ResourceLimits& limits(kernel::ProcBuffer& buffer);
+    /// Returns the resource limits (kernel::ResourceLimits). Reads them only once.
+    [[nodiscard]] const std::array<rlimit, RLIM_NLIMITS>& limits(kernel::ProcBuffer& buffer);
     /// Returns the objects that the thread at `index` doesn't share with the main thread; null if it shares all.
     [[nodiscard]] const model::ThreadObjects* objectsOf(std::size_t index) const noexcept;
     /// Returns "process 7 (sleep)" for messages.
@@ -102,7 +104,7 @@ struct FrozenTask {
 
 private:
     std::unique_ptr<kernel::CachedNamespaceIds> namespaces_;
-    std::optional<kernel::ResourceLimits> limits_;
+    std::optional<std::array<rlimit, RLIM_NLIMITS>> limits_;
 
     /// Returns the pid in the tree's pid namespace. `nested`: pids from criu's pid namespace down to the task's, as in
     /// /proc/PID/status. Without CONFIG_PID_NS, this list is empty, and the result is `outside`.

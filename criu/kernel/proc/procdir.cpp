@@ -20,8 +20,8 @@ namespace {
 /// Returns true if the kernel writes all content of a file of a task as one record. A read(2) of such a file returns
 /// less than the buffer holds only at the end (seq_read_iter() and simple_read_from_buffer() of Linux).
 bool isOneRecord(std::string_view name) noexcept {
-    constexpr std::array<std::string_view, 9> kFiles{"auxv",          "cgroup",      "coredump_filter", "limits", "loginuid",
-                                                     "oom_score_adj", "personality", "stat",            "status"};
+    constexpr std::array<std::string_view, 8> kFiles{"auxv",          "cgroup", "coredump_filter", "limits", "loginuid",
+                                                     "oom_score_adj", "stat",   "status"};
     return std::ranges::find(kFiles, name.substr(name.rfind('/') + 1)) != kFiles.end();
 }
 
@@ -132,6 +132,17 @@ std::string ProcPid::readLink(const std::string& name) const {
     const auto length =
         sys(::readlinkat(dir_.get(), name.c_str(), target.data(), target.size()), "read link {}/{}", path_, name);
     return {target.data(), static_cast<std::size_t>(length)};
+}
+
+bool ProcPid::hasTarget(const std::string& name) const noexcept {
+    char first = 0;
+    return ::readlinkat(dir_.get(), name.c_str(), &first, sizeof(first)) >= 0;
+}
+
+struct stat ProcPid::statTarget(const std::string& name) const {
+    struct stat found {};
+    sys(::fstatat(dir_.get(), name.c_str(), &found, 0), "stat {}/{}", path_, name);
+    return found;
 }
 
 UniqueFd ProcPid::open(const std::string& name, int flags) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <cstddef>
@@ -58,6 +59,11 @@ public:
 
     /// Returns the target of a symbolic link, as readlink(2) shows it. It may end with kDeletedMark.
     [[nodiscard]] std::string readLink(const std::string& name) const;
+    /// Returns true if a link such as "exe" has a target that criu may read. For zombies and kernel threads, "exe" has
+    /// none.
+    [[nodiscard]] bool hasTarget(const std::string& name) const noexcept;
+    /// Returns the attributes of the file to which a link such as "exe" leads. Throws Error.
+    [[nodiscard]] struct stat statTarget(const std::string& name) const;
 
     /// Opens a file by open(2) with `flags` and O_CLOEXEC.
     [[nodiscard]] UniqueFd open(const std::string& name, int flags) const;

@@ -375,7 +375,6 @@ TEST_CASE("own fdinfo, limits, namespaces and small files parse") {
     CHECK_FALSE(readCgroups(self, buffer).empty());
     CHECK(readTimers(self, buffer).empty());
     CHECK(readOomScoreAdj(self) >= -1000);
-    CHECK_NOTHROW(readPersonality(self));
     CHECK_NOTHROW(readLoginUid(self));
     CHECK_NOTHROW(readCoredumpFilter(self));
     CHECK_NOTHROW(readAutogroup(self));

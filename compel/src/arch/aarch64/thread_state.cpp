@@ -37,7 +37,7 @@ Registers ofCompat(std::span<const std::uint32_t> words) {
 
 }  // namespace
 
-Registers Tracee::registers() const {
+Registers Tracee::readRegisters() const {
     Registers registers;
     iovec general{&registers.raw, generalSize};
     request("PTRACE_GETREGSET", PTRACE_GETREGSET, NT_PRSTATUS, addressOf(&general));
@@ -53,7 +53,7 @@ Registers Tracee::registers() const {
     return registers;
 }
 
-void Tracee::setRegisters(const Registers& registers) {
+void Tracee::writeRegisters(const Registers& registers) {
     if (!registers.isNative())
         fail("thread ", tid_, " runs 32-bit code (AArch32), whose registers can't be set");
     Registers copy = registers;

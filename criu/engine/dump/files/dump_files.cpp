@@ -35,6 +35,9 @@
 
 namespace criu::engine {
 
+/// Mount id in a PathKey, unless the tree has its own root.
+constexpr int kNoMount = -1;
+
 /// Private members of FileCollector; separate, so that the header doesn't include their types.
 struct FileCollector::Impl {
     Impl(const Inputs& inputs, std::function<bool(HostPid, HostPid)> sharesTable)
@@ -284,6 +287,14 @@ std::uint32_t FileCollector::addTable(FrozenTask& task) {
 }
 
 FileId FileCollector::addLink(const FrozenTask& task, const std::string& link, std::uint32_t flags, bool wantBuildId) {
+    // The processes of a tree usually have the same program and directories, so this needs no descriptor for most
+    // links.
+    if (!treeRoot().isOwn()) {
+        const struct stat target = task.dir.statTarget(link);
+        const auto found = knownPaths_.find({target.st_dev, target.st_ino, task.dir.readLink(link), flags, kNoMount});
+        if (found != knownPaths_.end())
+            return found->second;
+    }
     return addLink(task, link, task.dir.open(link, O_PATH), flags, wantBuildId);
 }
 
@@ -304,7 +315,7 @@ FileId FileCollector::addPath(const files::OpenFd& file, std::uint32_t flags, Fo
 }
 
 FileId FileCollector::addPathEntry(const files::OpenFd& file, std::uint32_t flags, bool wantBuildId, FownEntry* owner) {
-    const int mount = treeRoot().isOwn() ? kernel::mountIdOf(file.copy.get()).value_or(-1) : -1;
+    const int mount = treeRoot().isOwn() ? kernel::mountIdOf(file.copy.get()).value_or(kNoMount) : kNoMount;
     PathKey key{file.stat.st_dev, file.stat.st_ino, file.link, flags, mount};
     // Open file descriptions with a signal owner have entries of their own, because the owners may differ.
     const bool owned = owner != nullptr && owner->pid != 0;

@@ -123,7 +123,7 @@ void addProcess(FrozenTask& task, ThreadQueries& questions, pie::RemoteData& ans
     auto& process = *arena.make<TaskCoreEntry>();
     core.tc = &process;
     process.task_state = static_cast<std::uint32_t>(task.state);
-    process.personality = kernel::readPersonality(task.dir);
+    process.personality = questions.controls.personality(answers);
     process.flags = task.stat.flags;
     process.exit_code = task.leaderEnded() ? static_cast<std::uint32_t>(task.stat.exitCode) : 0;
     process.blk_sigset = mask;
@@ -158,9 +158,8 @@ void addObjects(const model::ThreadObjects& objects, const std::map<std::uint32_
     }
 }
 
-void addPersonality(const FrozenTask& task, HostPid tid, ThreadCoreEntry& thread) {
-    const std::uint32_t own = kernel::readPersonality(task.dir.thread(tid.value));
-    if (own == kernel::readPersonality(task.dir))
+void addPersonality(std::uint32_t own, std::uint32_t leaders, ThreadCoreEntry& thread) {
+    if (own == leaders)
         return;
     thread.has_personality = 1;
     thread.personality = own;

@@ -86,8 +86,9 @@ void addProcess(FrozenTask& task, ThreadQueries& questions, pie::RemoteData& ans
 void addObjects(const model::ThreadObjects& objects, const std::map<std::uint32_t, FsEntry>& paths,
                 ThreadCoreEntry& thread, Arena& arena);
 
-/// Adds the personality of a thread if it differs from the main thread's personality.
-void addPersonality(const FrozenTask& task, HostPid tid, ThreadCoreEntry& thread);
+/// Adds the personality of a thread if it differs from that of the main thread. `leaders`: of the first living thread,
+/// if the main thread has ended.
+void addPersonality(std::uint32_t own, std::uint32_t leaders, ThreadCoreEntry& thread);
 
 /// Adds the label of a thread to its entry.
 void addLabel(const FrozenTask& task, HostPid tid, CoreEntry& core, Arena& arena);

@@ -44,8 +44,8 @@ public:
         leaderGroups_ = task_.dir.tryReadFile("cgroup").value_or("");
         leaderSet_ = context_.cgroups.setOf(leaderGroups_, context_.cgroupView);
         timers_ = kernel::readTimers(task_.dir, buffer_);
-        room_ = roomForQueries(task_, std::min(threads.size(), kThreadsAtOnce), timers_.size()) +
-                context_.policies.room();
+        room_ =
+            roomForQueries(task_, std::min(threads.size(), kThreadsAtOnce), timers_.size()) + context_.policies.room();
     }
 
     /// Returns the request for the interpreter, and records it in the journal.
@@ -61,6 +61,7 @@ public:
         try {
             injection_.emplace(task_.process->leader(), pie::interpreterBlob(), memory,
                                task_.process->syscallInstruction());
+            setSignals();
         } catch (const std::exception&) {
             // Ignored: the process has ended, and run() tells this.
             return;
@@ -68,9 +69,11 @@ public:
     }
 
     void start() {
-        if (!injection_)
+        if (!injection_) {
             injection_.emplace(task_.process->leader(), pie::interpreterBlob(), room_,
                                task_.process->syscallInstruction());
+            setSignals();
+        }
         if (task_.process->threads().size() > kThreadsAtOnce && availableCores() > 1)
             pool_.emplace(availableCores());
         ask(0);
@@ -105,6 +108,14 @@ private:
         std::vector<RemoteProgram> programs;
         std::vector<compel::BlobRun> runs;
     };
+
+    /// Passes on the signals of the process, unless `status` has those of a main thread that has ended.
+    void setSignals() noexcept {
+        const kernel::TaskStatus& status = task_.status;
+        if (!task_.leaderEnded())
+            injection_->setSignals(
+                {status.caught, status.ignored, status.pending | status.sharedPending, status.sharedPending});
+    }
 
     /// Starts the queries of at most `kThreadsAtOnce` threads from `first`, and stores them as `batch_`.
     void ask(std::size_t first) {
@@ -181,6 +192,7 @@ private:
                                   ? endedLeaderEntry(task_, *asked, *answers, leaderSet_, core_, arena)
                                   : threadEntry(*asked, *traced, *answers, task_.status, leaderSet_, core_, arena);
             context_.policies.store(*answers);
+            personality_ = asked->controls.personality(*answers);
             addProcess(task_, *asked, *answers, task_.leaderEnded() ? ~std::uint64_t{0} : traced->mask, core_, buffer_,
                        core, mm_, arena);
             requireMappingRoom(mm_, context_.allowedMappings, task_.describe(), context_.log);
@@ -197,7 +209,7 @@ private:
                 threadEntry(*questions, *traced, *answers, status, setOf(traced->tid, buffer), core_, arena);
             if (questions->objects != nullptr)
                 addObjects(*questions->objects, context_.threadPaths, *core.thread_core, arena);
-            addPersonality(task_, traced->tid, *core.thread_core);
+            addPersonality(questions->controls.personality(*answers), personality_, *core.thread_core);
             core.thread_core->has_blk_sigset = 1;
             core.thread_core->blk_sigset = traced->mask;
             writeThread(traced->tid, core, arena);
@@ -250,6 +262,7 @@ private:
     std::vector<std::optional<std::int64_t>> restarted_;
     std::vector<std::optional<compel::UserDispatch>> dispatches_;  ///< setting of each thread
     std::vector<kernel::PosixTimer> timers_;
+    std::uint32_t personality_ = 0;  ///< personality of the first thread, whose answers finish() gets first
     /// Content of /proc/PID/cgroup of the leader. A thread with equal content has the cgroup set `leaderSet_`.
     std::string leaderGroups_;
     std::uint32_t leaderSet_ = 0;

@@ -17,7 +17,7 @@ std::vector<HostPid> threadsOf(const FrozenTask& task) {
 }
 
 std::size_t roomForQueries(const FrozenTask& task, std::size_t threads, std::size_t timers) {
-    const std::size_t forQueries = 5120 + pie::kStackSize + compel::signalFrameRoom();
+    const std::size_t forQueries = 5376 + pie::kStackSize + compel::signalFrameRoom();
     constexpr std::size_t kForProcess = 32768;
     constexpr std::size_t kPerTimer = 5 * sizeof(pie::Step) + 96;
     const std::size_t perThread = forQueries + (task.hasRings ? task::RegisteredRingsQuery::kRoom : 0);
