@@ -70,6 +70,21 @@ std::optional<std::uint64_t> findZeroPage() {
     return frame == 0 ? std::nullopt : std::optional(frame);
 }
 
+/// Returns the argument of PAGEMAP_SCAN without the array of results. `known`: categories that the kernel knows.
+ScanArgument argumentOf(std::uint64_t start, std::uint64_t end, const PageQuery& query, PageIs known) noexcept {
+    ScanArgument argument{};
+    argument.size = sizeof(argument);
+    argument.flags = query.writeProtect ? kWriteProtectMatching | kCheckAsyncProtection : 0;
+    argument.start = start;
+    argument.end = end;
+    argument.maxPages = query.portion;
+    argument.inverted = bits(query.none & known);
+    argument.all = bits((query.all | query.none) & known);
+    argument.any = bits(query.any & known);
+    argument.report = bits(query.report & known);
+    return argument;
+}
+
 /// Adapter for a visitor: merges adjacent runs with equal categories before it calls the visitor.
 class Joiner {
 public:
@@ -180,25 +195,35 @@ void PagemapScanner::scanAtOnce(std::uint64_t start, std::uint64_t end, const Pa
     joiner.flush();
 }
 
+std::optional<std::uint64_t> PagemapScanner::first(std::uint64_t start, std::uint64_t end,
+                                                   const PageQuery& query) const {
+    if (mode_ != Mode::Scan)
+        fail("only PAGEMAP_SCAN finds the first page");
+    PageRange region;
+    ScanArgument argument = argumentOf(start, end, query, known());
+    argument.regions = reinterpret_cast<std::uintptr_t>(&region);
+    argument.regionCount = 1;
+    argument.maxPages = 1;
+    for (;;) {
+        const int found = ::ioctl(pagemap_.get(), kScanRequest, &argument);
+        if (found > 0)
+            return region.start;
+        if (found == 0)
+            return std::nullopt;
+        if (errno != EINTR)
+            failErrno("PAGEMAP_SCAN at {:x}", start);
+    }
+}
+
 void PagemapScanner::scanByIoctl(std::uint64_t start, std::uint64_t end, const PageQuery& query,
                                  const Visitor& visit) const {
     // Doesn't request the category Guard from a kernel that lacks it. There, no page has this category.
-    const PageIs known = guards_ ? ~PageIs::None : ~PageIs::Guard;
-    if (any(query.all & ~known))
+    if (any(query.all & ~known()))
         return;
     std::array<PageRange, 1024> regions;
-    ScanArgument argument{};
-    argument.size = sizeof(argument);
-    argument.flags = query.writeProtect ? kWriteProtectMatching | kCheckAsyncProtection : 0;
-    argument.start = start;
-    argument.end = end;
+    ScanArgument argument = argumentOf(start, end, query, known());
     argument.regions = reinterpret_cast<std::uintptr_t>(regions.data());
     argument.regionCount = regions.size();
-    argument.maxPages = query.portion;
-    argument.inverted = bits(query.none & known);
-    argument.all = bits((query.all | query.none) & known);
-    argument.any = bits(query.any & known);
-    argument.report = bits(query.report & known);
     Joiner joiner(visit);
     std::uint64_t reached = start;
     while (argument.start < end) {

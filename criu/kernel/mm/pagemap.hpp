@@ -109,12 +109,17 @@ public:
     void scan(std::uint64_t start, std::uint64_t end, const PageQuery& query, const Visitor& visit) const;
     [[nodiscard]] std::vector<PageRange> scan(std::uint64_t start, std::uint64_t end, const PageQuery& query) const;
 
+    /// Returns the address of the first matching page; nullopt if there is none. For Mode::Scan only.
+    [[nodiscard]] std::optional<std::uint64_t> first(std::uint64_t start, std::uint64_t end,
+                                                     const PageQuery& query) const;
+
     /// Does the same as scan(), but several threads read the page tables of a large range. Calls `visit` in the calling
     /// thread after all threads have ended. For frozen processes, because one thread takes 40 ms for four million small
     /// pages.
     void scanAtOnce(std::uint64_t start, std::uint64_t end, const PageQuery& query, const Visitor& visit) const;
 
 private:
+    [[nodiscard]] PageIs known() const noexcept { return guards_ ? ~PageIs::None : ~PageIs::Guard; }
     void scanByIoctl(std::uint64_t start, std::uint64_t end, const PageQuery& query, const Visitor& visit) const;
     void scanEntries(std::uint64_t start, std::uint64_t end, const PageQuery& query, const Visitor& visit) const;
 

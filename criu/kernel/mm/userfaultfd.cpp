@@ -53,6 +53,24 @@ int clearUffdWp(int userfaultfd, std::uint64_t start, std::uint64_t size) noexce
     return code;
 }
 
+void enableUffd(int userfaultfd) {
+    uffdio_api api{};
+    api.api = UFFD_API;
+    sys(::ioctl(userfaultfd, UFFDIO_API, &api), "switch a userfaultfd on");
+}
+
+OtherUffd findOtherUffd(int userfaultfd, std::uint64_t start, std::uint64_t end) noexcept {
+    uffdio_register area{};
+    area.range = {start, end - start};
+    area.mode = UFFDIO_REGISTER_MODE_MISSING;
+    if (::ioctl(userfaultfd, UFFDIO_REGISTER, &area) == 0)
+        return ::ioctl(userfaultfd, UFFDIO_UNREGISTER, &area.range) == 0 ? OtherUffd::None : OtherUffd::Unknown;
+    if (errno == EBUSY)
+        return OtherUffd::Found;
+    // EINVAL and EPERM: the kernel has reached a mapping that no userfaultfd can have.
+    return errno == EINVAL || errno == EPERM ? OtherUffd::None : OtherUffd::Unknown;
+}
+
 bool isUserfaultfd(int fd) {
     std::array<char, 64> target{};
     const std::string path = fmt::format("/proc/self/fd/{}", fd);

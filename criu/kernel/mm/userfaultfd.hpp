@@ -26,6 +26,22 @@ namespace criu::kernel {
 /// isn't registered or isn't mapped.
 [[nodiscard]] int clearUffdWp(int userfaultfd, std::uint64_t start, std::uint64_t size) noexcept;
 
+/// Answer of findOtherUffd().
+enum class OtherUffd {
+    None,     ///< no userfaultfd has registered the mapping
+    Found,    ///< another userfaultfd has registered the mapping, or one of the mappings after it
+    Unknown,  ///< the kernel answers in another way
+};
+
+/// Switches a new descriptor on. Throws Error.
+void enableUffd(int userfaultfd);
+
+/// Finds out if another userfaultfd has registered the mapping at `start`. Asks the kernel to register the range up to
+/// `end`. The kernel checks all mappings in order before it registers one, and refuses files and areas of the kernel
+/// such as the vDSO (userfaultfd_register(), fs/userfaultfd.c). So nothing changes if the range contains such an area.
+/// Otherwise this function reverts the registration. `userfaultfd`: descriptor that enableUffd() has switched on.
+[[nodiscard]] OtherUffd findOtherUffd(int userfaultfd, std::uint64_t start, std::uint64_t end) noexcept;
+
 /// Returns true if the file of a descriptor is a userfaultfd.
 [[nodiscard]] bool isUserfaultfd(int fd);
 

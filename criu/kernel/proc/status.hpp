@@ -69,6 +69,11 @@ struct TaskStatus {
     std::optional<std::uint64_t> vmLocked;
     std::optional<std::uint64_t> vmPinned;
     std::optional<std::uint64_t> vmRss;
+    /// Present and swapped anonymous pages. Before Linux 6.16, the kernel adds its counters of each processor up only
+    /// roughly.
+    std::optional<std::uint64_t> rssAnonymous;
+    std::optional<std::uint64_t> vmSwap;
+    std::optional<std::uint64_t> hugetlbPages;
     /// False after prctl(PR_SET_THP_DISABLE).
     std::optional<bool> thpEnabled;
     std::uint32_t threads = 0;

@@ -4,13 +4,12 @@
 #include "criu/memory/mappings/mapping_kinds.hpp"
 
 namespace criu::memory {
-namespace {
 
-/// Returns true if no other process shares a page of the mapping. Returns false if criu can't determine this: the
-/// kernel doesn't report the sharing of swapped pages, and counts hugetlbfs pages in other fields of smaps.
-bool isExclusive(const kernel::Vma& vma) {
+bool isExclusive(const kernel::Vma& vma) noexcept {
     return vma.inCommon == 0 && vma.swap == 0 && !vma.flags.has(kernel::VmFlag::HugeTlb);
 }
+
+namespace {
 
 /// Private memory without a file, such as heaps and stacks.
 class Anonymous final : public MappingKind {

@@ -124,6 +124,10 @@ inline constexpr std::uint32_t kHugeSizeMask = 0x3fU << 26;
     return vma.flags.has(kernel::VmFlag::HugeTlb) && !vma.shared && vma.name == kAnonymousHugeName;
 }
 
+/// Returns true if no other process shares a page of the mapping. Returns false if criu can't determine this: the
+/// kernel doesn't report the sharing of swapped pages, and counts hugetlbfs pages in other fields of smaps.
+[[nodiscard]] bool isExclusive(const kernel::Vma& vma) noexcept;
+
 /// Throws Error "memory at ADDRESS maps WHAT, which can't be dumped".
 [[noreturn]] void refuseMapping(const kernel::Vma& vma, std::string_view what, std::string_view hint = {});
 

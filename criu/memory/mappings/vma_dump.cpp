@@ -37,6 +37,33 @@ constexpr std::pair<VmFlag, int> kAdvice[] = {
     {VmFlag::NoHugePage, MADV_NOHUGEPAGE},     {VmFlag::WipeOnFork, MADV_WIPEONFORK},
 };
 
+/// Flags by which kinds claim a mapping or refuse it.
+constexpr VmFlag kKindFlags[] = {
+    VmFlag::UffdMissing,   VmFlag::UffdWriteProtect, VmFlag::UffdMinor, VmFlag::ShadowStack,
+    VmFlag::MemoryTagging, VmFlag::HugeTlb,          VmFlag::Io,        VmFlag::PfnMap};
+
+void addFlags(const Vma& vma, VmaEntry& entry) {
+    for (const auto& [flag, value] : kMapFlags)
+        if (vma.flags.has(flag))
+            entry.flags |= value;
+    if (vma.flags.has(VmFlag::LockOnFault)) {
+        entry.has_lock_on_fault = 1;
+        entry.lock_on_fault = 1;
+    }
+    if (vma.flags.has(VmFlag::BranchTargets))
+        entry.prot |= static_cast<std::uint32_t>(kProtectBranchTargets);
+    if (vma.flags.has(VmFlag::Sealed))
+        entry.has_sealed = entry.sealed = 1;
+    if (vma.flags.has(VmFlag::Droppable))
+        entry.flags = (entry.flags & ~static_cast<std::uint32_t>(MAP_TYPE)) | kMapDroppable;
+    if (vma.flags.has(VmFlag::HugeTlb))
+        entry.flags |= static_cast<std::uint32_t>(std::countr_zero(vma.kernelPageSize)) << kMapHugeShift;
+    for (const auto& [flag, advice] : kAdvice)
+        if (vma.flags.has(flag))
+            entry.madv |= std::uint64_t{1} << advice;
+    entry.has_madv = entry.madv != 0;
+}
+
 class Converter {
 public:
     Converter(const VmaDumpRules& rules, MappedFileDump& files, Arena& arena) : dump_(rules, files), arena_(arena) {}
@@ -67,28 +94,6 @@ public:
     }
 
 private:
-    static void addFlags(const Vma& vma, VmaEntry& entry) {
-        for (const auto& [flag, value] : kMapFlags)
-            if (vma.flags.has(flag))
-                entry.flags |= value;
-        if (vma.flags.has(VmFlag::LockOnFault)) {
-            entry.has_lock_on_fault = 1;
-            entry.lock_on_fault = 1;
-        }
-        if (vma.flags.has(VmFlag::BranchTargets))
-            entry.prot |= static_cast<std::uint32_t>(kProtectBranchTargets);
-        if (vma.flags.has(VmFlag::Sealed))
-            entry.has_sealed = entry.sealed = 1;
-        if (vma.flags.has(VmFlag::Droppable))
-            entry.flags = (entry.flags & ~static_cast<std::uint32_t>(MAP_TYPE)) | kMapDroppable;
-        if (vma.flags.has(VmFlag::HugeTlb))
-            entry.flags |= static_cast<std::uint32_t>(std::countr_zero(vma.kernelPageSize)) << kMapHugeShift;
-        for (const auto& [flag, advice] : kAdvice)
-            if (vma.flags.has(flag))
-                entry.madv |= std::uint64_t{1} << advice;
-        entry.has_madv = entry.madv != 0;
-    }
-
     MappingDump dump_;
     Arena& arena_;
     DumpedMemory out_;
@@ -105,6 +110,20 @@ DumpedMemory dumpVmas(std::span<const Vma> vmas, const VmaDumpRules& rules, Mapp
             converter.add(vma);
     }
     return converter.take();
+}
+
+void addSmaps(DumpedMemory& memory) {
+    for (const DumpedVma& vma : memory.vmas) {
+        if (vma.source == nullptr)
+            continue;
+        const bool ofKernel = !is(*vma.entry, VmaStatus::Regular) || is(*vma.entry, VmaStatus::Vvar);
+        for (const VmFlag flag : kKindFlags)
+            if (vma.source->flags.has(flag) && !ofKernel)
+                refuseMapping(*vma.source, "memory with properties that only /proc/PID/smaps shows");
+        addFlags(*vma.source, *vma.entry);
+        if (vma.entry->has_exclusive != 0)
+            vma.entry->has_exclusive = vma.entry->exclusive = isExclusive(*vma.source);
+    }
 }
 
 void DumpedMemory::fill(MmEntry& mm, Arena& arena) const {

@@ -55,4 +55,9 @@ struct DumpedMemory {
 DumpedMemory dumpVmas(std::span<const kernel::Vma> vmas, const VmaDumpRules& rules, MappedFileDump& files,
                       Arena& arena);
 
+/// Adds data of smaps to entries that dumpVmas() has made of /proc/PID/maps. Call it when the sources of the entries
+/// have the fields of smaps. Throws Error if smaps shows a mapping that dumpVmas() would refuse, or whose kind it would
+/// have chosen by flags.
+void addSmaps(DumpedMemory& memory);
+
 }  // namespace criu::memory

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Runs the /proc readers on the test program itself: real output of the kernel must parse, and agree with system calls.
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <sched.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -26,6 +28,7 @@
 #include "criu/kernel/mm/maps.hpp"
 #include "criu/kernel/mm/pagemap.hpp"
 #include "criu/kernel/mm/process_vm.hpp"
+#include "criu/kernel/mm/userfaultfd.hpp"
 #include "criu/kernel/proc/fdinfo.hpp"
 #include "criu/kernel/proc/kcmp.hpp"
 #include "criu/kernel/proc/limits.hpp"
@@ -109,6 +112,69 @@ TEST_CASE("maps and smaps show the same mappings; smaps adds flags") {
     CHECK_FALSE(full.flags.has(VmFlag::Unknown));
     CHECK(full.kernelPageSize == machinePageSize());
     CHECK(full.anonymous >= machinePageSize());
+}
+
+TEST_CASE("a userfaultfd finds mappings of another one, and changes none") {
+    const auto open = [] { return UniqueFd(static_cast<int>(::syscall(SYS_userfaultfd, uffdWpFlags()))); };
+    const UniqueFd one = open();
+    const UniqueFd other = open();
+    if (!one || !other) {
+        WARN("skipped: userfaultfd(2) isn't allowed");
+        return;
+    }
+    enableUffd(one.get());
+    enableUffd(other.get());
+    // Three mappings without a gap; the middle one has other flags.
+    const Mapping area = Mapping::anonymous(3 * machinePageSize());
+    char* const memory = area.as<char>();
+    REQUIRE(::madvise(memory + machinePageSize(), machinePageSize(), MADV_DONTDUMP) == 0);
+    const auto at = [&](std::size_t page) {
+        return reinterpret_cast<std::uint64_t>(memory + page * machinePageSize());
+    };
+    const ProcPid self = ProcDir().open(::getpid());
+    const auto flags = [&] {
+        std::vector<VmFlags> found;
+        for (const Vma& vma : readSmaps(self))
+            if (vma.end > at(0) && vma.start < at(3))
+                found.push_back(vma.flags);
+        return found;
+    };
+    const std::vector<VmFlags> before = flags();
+    CHECK(findOtherUffd(other.get(), at(1), at(2)) == OtherUffd::None);
+    CHECK(flags() == before);
+
+    uffdio_register registered{};
+    registered.range = {at(1), machinePageSize()};
+    registered.mode = UFFDIO_REGISTER_MODE_MISSING;
+    REQUIRE(::ioctl(one.get(), UFFDIO_REGISTER, &registered) == 0);
+    CHECK(findOtherUffd(other.get(), at(0), at(1)) == OtherUffd::None);
+    CHECK(findOtherUffd(other.get(), at(1), at(2)) == OtherUffd::Found);
+    CHECK(findOtherUffd(other.get(), at(0), at(3)) == OtherUffd::Found);
+    // The range ends with an area of the kernel, as in dumps.
+    const std::vector<Vma> maps = readMaps(self);
+    const auto vdso = std::find_if(maps.begin(), maps.end(), [](const Vma& vma) { return vma.name == "[vdso]"; });
+    if (vdso != maps.end() && vdso->start > at(3)) {
+        CHECK(findOtherUffd(other.get(), at(1), vdso->end) == OtherUffd::Found);
+        CHECK(findOtherUffd(other.get(), at(2), vdso->end) != OtherUffd::Unknown);
+    }
+}
+
+TEST_CASE("the first page with content") {
+    const Mapping area = Mapping::anonymous(64 * machinePageSize());
+    REQUIRE(::madvise(area.data(), area.size(), MADV_NOHUGEPAGE) == 0);
+    const ProcPid self = ProcDir().open(::getpid());
+    const PagemapScanner scanner(self);
+    if (scanner.mode() != PagemapScanner::Mode::Scan) {
+        WARN("skipped: this kernel has no PAGEMAP_SCAN");
+        return;
+    }
+    const auto start = reinterpret_cast<std::uint64_t>(area.data());
+    CHECK(scanner.first(start, start + area.size(), kAnonymousPages) == std::nullopt);
+    area.as<char>()[40 * machinePageSize()] = 1;
+    area.as<char>()[50 * machinePageSize()] = 1;
+    CHECK(scanner.first(start, start + area.size(), kAnonymousPages) == start + 40 * machinePageSize());
+    CHECK(scanner.first(start + 41 * machinePageSize(), start + area.size(), kAnonymousPages) ==
+          start + 50 * machinePageSize());
 }
 
 TEST_CASE("PAGEMAP_SCAN and pagemap entries find the same pages of private memory") {

@@ -31,6 +31,9 @@ const std::string kStatus =
     "NSsid:\t90\t0\t0\n"
     "VmLck:\t      12 kB\n"
     "VmRSS:\t    1760 kB\n"
+    "RssAnon:\t    1230 kB\n"
+    "VmSwap:\t      20 kB\n"
+    "HugetlbPages:\t    4096 kB\n"
     "THP_enabled:\t0\n"
     "Threads:\t5\n"
     "SigQ:\t3/96365\n"
@@ -97,6 +100,9 @@ TEST_CASE("status: every field lands in its place") {
     CHECK(status.nsSid == std::vector<pid_t>{90, 0, 0});
     CHECK(status.vmLocked == 12u * 1024);
     CHECK(status.vmRss == 1760u * 1024);
+    CHECK(status.rssAnonymous == 1230u * 1024);
+    CHECK(status.vmSwap == 20u * 1024);
+    CHECK(status.hugetlbPages == 4096u * 1024);
     CHECK(status.thpEnabled == false);
     CHECK(status.threads == 5);
     CHECK(status.queuedSignals == 3);

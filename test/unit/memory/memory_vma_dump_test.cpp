@@ -88,6 +88,57 @@ TEST_CASE("private anonymous memory") {
     CHECK(got.files.asked.empty());
 }
 
+TEST_CASE("entries of maps with the data of smaps added later are equal to entries of smaps") {
+    const std::string_view text =
+        "10010000000-10010010000 rw-p 00000000 00:00 0 \nRss: 64 kB\nShared_Dirty: 4 kB\nSwap: 0 kB\n"
+        "VmFlags: rd wr mr mw me ac sr hg dd sl nr \n"
+        "20010000000-20010010000 rw-p 00000000 00:00 0 \nRss: 64 kB\nShared_Dirty: 0 kB\nSwap: 4 kB\n"
+        "VmFlags: rd wr mr mw me ac mg nh rr \n"
+        "30010000000-30010010000 rw-p 00000000 00:00 0 \nRss: 64 kB\nShared_Dirty: 0 kB\nSwap: 0 kB\n"
+        "VmFlags: rd wr mr mw me ac \n"
+        "40010000000-40010010000 r--s 00000000 08:01 12 /a/file\nRss: 0 kB\nVmFlags: rd mr me ms sr \n"
+        "7ffc32541000-7ffc32562000 rw-p 00000000 00:00 0                          [stack]\n"
+        "VmFlags: rd wr mr mw me gd ac \n"
+        "7ffc32600000-7ffc32604000 r--p 00000000 00:00 0                          [vvar]\nVmFlags: rd mr pf io de dd "
+        "\n";
+    const Converted whole(text);
+    std::string maps;
+    for (std::size_t from = 0; from < text.size();) {
+        const std::size_t end = text.find('\n', from) + 1;
+        if (text.substr(from, end - from).find('-') != std::string_view::npos)
+            maps += text.substr(from, end - from);
+        from = end;
+    }
+    Converted late(maps);
+    REQUIRE(late.memory.vmas.size() == whole.memory.vmas.size());
+    for (std::size_t at = 0; at < late.vmas.size(); ++at)
+        late.vmas[at] = whole.vmas[at];
+    addSmaps(late.memory);
+    for (std::size_t at = 0; at < late.memory.vmas.size(); ++at) {
+        CAPTURE(at);
+        CHECK(late[at].flags == whole[at].flags);
+        CHECK(late[at].prot == whole[at].prot);
+        CHECK(late[at].status == whole[at].status);
+        CHECK(late[at].has_madv == whole[at].has_madv);
+        CHECK(late[at].madv == whole[at].madv);
+        CHECK(late[at].has_exclusive == whole[at].has_exclusive);
+        CHECK(late[at].exclusive == whole[at].exclusive);
+        CHECK(late[at].has_sealed == whole[at].has_sealed);
+    }
+}
+
+TEST_CASE("smaps that shows a mapping of another kind than maps is refused") {
+    for (const std::string_view flags :
+         {"rd wr mr mw me um", "rd wr mr mw me uw", "rd wr mr mw me ht", "rd wr pf io"}) {
+        CAPTURE(flags);
+        Converted late("10010000000-10010010000 rw-p 00000000 00:00 0 \n");
+        late.vmas =
+            kernel::parseMaps(fmt::format("10010000000-10010010000 rw-p 00000000 00:00 0 \nVmFlags: {} \n", flags));
+        late.memory.vmas[0].source = late.vmas.data();
+        CHECK_THROWS_AS(addSmaps(late.memory), Error);
+    }
+}
+
 TEST_CASE("code whose indirect jumps need landing pads") {
     const Converted got(
         "10010000000-10010010000 r-xp 00000000 00:00 0 \n"

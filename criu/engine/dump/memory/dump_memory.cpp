@@ -99,7 +99,9 @@ private:
         /// Tracking of writes to the process' memory; null if the process isn't tracked.
         memory::WriteTracking* writes = nullptr;
         std::shared_ptr<const memory::LazyAreas> staying;  ///< lazy areas of the process; null without --lazy-pages
-        std::atomic<bool> taken{false};                    ///< true when a thread dumps the pages, or has dumped them
+        /// Bytes of private pages if `vmas` lacks the fields of smaps until the process runs again; otherwise 0.
+        std::uint64_t lateBytes = 0;
+        std::atomic<bool> taken{false};  ///< true when a thread dumps the pages, or has dumped them
     };
     /// State for draining pages. Each thread that dumps whole processes has one.
     struct Mover {
@@ -109,6 +111,9 @@ private:
         DumpStatistics statistics;
     };
 
+    void readVmas(Item& item);
+    void completeVmas(Item& item);
+    bool takeSnapshot(Item& item);
     [[nodiscard]] std::uint64_t expectedBytes() const;
     static bool isSmall(const Item& item);
     [[nodiscard]] memory::Drainer::Options howToMove(Amounts& amounts, StopRequest& stop) const;
@@ -148,6 +153,58 @@ void DumpMemory::Work::lookAhead(FrozenTree& tree) {
     }
 }
 
+/// Reads the mappings of a process. Reads only /proc/PID/maps if a snapshot can supply the other fields later.
+void DumpMemory::Work::readVmas(Item& item) {
+    FrozenTask& task = *item.task;
+    if (const auto read = ahead_.find(item.pid); read != ahead_.end()) {
+        item.vmas = read->second.get();
+        return;
+    }
+    if (inputs_.options.background && !inputs_.options.dryRun) {
+        const TracedWork reading(inputs_.log, "read mappings");
+        item.vmas = kernel::readMaps(task.dir);
+        item.lateBytes = bytesForLateSmaps(inputs_.tree, task, item.vmas, segments.rules(), inputs_.log);
+        if (item.lateBytes != 0)
+            return;
+    }
+    item.vmas = readMappings(task.dir, inputs_.log);
+}
+
+/// Adds the fields of smaps that the dump hasn't read yet.
+void DumpMemory::Work::completeVmas(Item& item) {
+    if (item.lateBytes == 0)
+        return;
+    const ErrorContext context([&] { return fmt::format("process {}", item.pid); });
+    try {
+        addSmapsFields(item.vmas,
+                       readMappings(item.clone ? filesOf(*item.clone).directory : item.task->dir, inputs_.log));
+        requireClone(item, "");
+    } catch (const Error& error) {
+        requireClone(item, error.what());
+        throw;
+    }
+    if (item.clone) {
+        // All pages of a clone are shared with the process. bytesForLateSmaps() has made sure that the tree shares no
+        // others, and restores only ask for processes of the tree.
+        for (kernel::Vma& vma : item.vmas)
+            vma.inCommon = 0;
+    }
+    item.lateBytes = 0;
+    memory::addSmaps(item.memory);
+}
+
+/// Makes a memory snapshot of a process for --background. Returns false if there is none.
+bool DumpMemory::Work::takeSnapshot(Item& item) {
+    if (item.lateBytes != 0) {
+        item.clone = snapshots_.takeWithoutSmaps(*item.task, item.vmas, item.memory);
+        if (item.clone)
+            return true;
+        completeVmas(item);
+    }
+    item.clone = snapshots_.take(*item.task, item.vmas, item.memory);
+    return item.clone != nullptr;
+}
+
 DumpMemory::Collected DumpMemory::Work::collect(FrozenTask& task, memory::MappedFileDump& files,
                                                 bool seccompSuspended) {
     Item& item = items_.emplace_back();
@@ -156,8 +213,7 @@ DumpMemory::Collected DumpMemory::Work::collect(FrozenTask& task, memory::Mapped
     item.actor = task.actor();
     item.imageId = task.treePid();
     item.mm = arena_.make<MmEntry>();
-    const auto read = ahead_.find(task.pid());
-    item.vmas = read == ahead_.end() ? readMappings(task.dir, inputs_.log) : read->second.get();
+    readVmas(item);
     if (!inputs_.early.contains(item.pid))  // stepping would change memory that is already in the images
         stepOutOfVdso(task, item.vmas, inputs_.log);
     item.writes = inputs_.tracking.add(task, item.vmas, seccompSuspended);
@@ -223,9 +279,11 @@ void DumpMemory::Work::finishAhead() {
 /// the parent images have.
 std::uint64_t DumpMemory::Work::expectedBytes() const {
     std::uint64_t bytes = 0;
-    for (const Item& item : items_)
+    for (const Item& item : items_) {
+        bytes += item.lateBytes;
         for (const kernel::Vma& vma : item.vmas)
             bytes += vma.privateBytes();
+    }
     return bytes;
 }
 
@@ -373,7 +431,7 @@ void DumpMemory::Work::run(const model::IdMap& owners, Amounts& amounts, StopReq
         // no lazy areas, because the kernel uses the rings' memory before lazy pages arrive.
         if (inputs_.options.lazyPages && !item.task->hasRings)
             item.staying = lazyAreasAtSource(*item.task, item.memory, *item.mm);
-        if (inputs_.options.background && (item.clone = snapshots_.take(*item.task, item.vmas, item.memory)))
+        if (inputs_.options.background && takeSnapshot(item))
             continue;
         if (isSmall(item)) {
             small.push_back(&item);
@@ -406,6 +464,7 @@ void DumpMemory::Work::runInBackground(Amounts& amounts, StopRequest& stop) {
         if (!item.clone)
             continue;
         stop.throwIfRequested();
+        completeVmas(item);
         dumpPages(item, mover);
         item.clone.reset();
     }

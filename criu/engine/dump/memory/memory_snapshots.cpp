@@ -100,10 +100,7 @@ std::shared_ptr<MemoryClone> MemorySnapshots::take(FrozenTask& task, std::span<c
     std::string why = whyNot(task, vmas, memory);
     if (why.empty()) {
         try {
-            auto clone = std::make_shared<MemoryClone>(task, task.treePid());
-            const std::lock_guard lock(mutex_);
-            clones_.push_back(clone);
-            return clone;
+            return make(task);
         } catch (const compel::TraceeGone&) {
             throw;
         } catch (const compel::Error& error) {
@@ -112,6 +109,27 @@ std::shared_ptr<MemoryClone> MemorySnapshots::take(FrozenTask& task, std::span<c
     }
     log_.warn("Memory of {} is read while it stands still: {}", task.describe(), why);
     return nullptr;
+}
+
+std::shared_ptr<MemoryClone> MemorySnapshots::takeWithoutSmaps(FrozenTask& task, std::span<const kernel::Vma> vmas,
+                                                               const memory::DumpedMemory& memory) {
+    if (!whyNot(task, vmas, memory).empty())
+        return nullptr;
+    try {
+        auto clone = make(task);
+        return hasAllMemory(clone->dir(), task.dir, vmas) ? clone : nullptr;
+    } catch (const compel::TraceeGone&) {
+        throw;
+    } catch (const compel::Error&) {
+        return nullptr;
+    }
+}
+
+std::shared_ptr<MemoryClone> MemorySnapshots::make(FrozenTask& task) {
+    auto clone = std::make_shared<MemoryClone>(task, task.treePid());
+    const std::lock_guard lock(mutex_);
+    clones_.push_back(clone);
+    return clone;
 }
 
 void MemorySnapshots::requireRoom() {

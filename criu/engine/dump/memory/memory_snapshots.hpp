@@ -20,7 +20,8 @@ struct Vma;
 
 namespace criu::memory {
 struct DumpedMemory;
-}
+struct VmaDumpRules;
+}  // namespace criu::memory
 
 namespace criu::engine {
 
@@ -52,12 +53,17 @@ public:
     /// outlive this object. Throws Error.
     std::shared_ptr<MemoryClone> take(FrozenTask& task, std::span<const kernel::Vma> vmas,
                                       const memory::DumpedMemory& memory);
+    /// Does the same for mappings without the fields of smaps, which bytesForLateSmaps() has accepted. Doesn't log, and
+    /// also returns null if the clone lacks memory of the process: smaps of the process then tells the reason.
+    std::shared_ptr<MemoryClone> takeWithoutSmaps(FrozenTask& task, std::span<const kernel::Vma> vmas,
+                                                  const memory::DumpedMemory& memory);
 
     /// Throws Error if the snapshots use more memory than the limit. Call it often while the dump reads snapshots. Any
     /// thread may call it.
     void requireRoom();
 
 private:
+    std::shared_ptr<MemoryClone> make(FrozenTask& task);
     [[nodiscard]] std::string whyNot(FrozenTask& task, std::span<const kernel::Vma> vmas,
                                      const memory::DumpedMemory& memory);
 
@@ -69,5 +75,28 @@ private:
     std::int64_t nextLook_ = 0;  ///< time of the next check in ticks of the steady clock
     std::vector<std::weak_ptr<const MemoryClone>> clones_;
 };
+
+// Late reads of smaps by a dump with --background. The kernel walks all page tables for smaps, which takes longer than
+// all other work in the freeze of a large process. So criu reads smaps of the stopped clone when the process runs
+// again. In the freeze, criu only reads /proc/PID/maps.
+
+/// Returns the bytes of private pages of a process if its mappings allow a late read of smaps; 0 if smaps must be read
+/// in the freeze. The decision needs facts that /proc/PID/maps doesn't show:
+/// - No userfaultfd watches a mapping: its owner could notice the clone, and the clone's mappings lose this flag.
+/// - No mapping is locked, because mappings of a clone aren't.
+/// - Each mapped file is a regular one of a file system without huge pages or device memory.
+/// - No process of the tree shares private pages, because all pages of a clone are shared.
+/// `maps`: readMaps() of the process.
+[[nodiscard]] std::uint64_t bytesForLateSmaps(FrozenTree& tree, FrozenTask& task, std::span<const kernel::Vma> maps,
+                                              const memory::VmaDumpRules& rules, Log& log);
+
+/// Returns true if the clone has all mappings and contents of the frozen process. The kernel omits MADV_DONTFORK areas
+/// in a clone, and contents of MADV_WIPEONFORK areas (dup_mmap(), mm/mmap.c).
+[[nodiscard]] bool hasAllMemory(const kernel::ProcPid& clone, const kernel::ProcPid& process,
+                                std::span<const kernel::Vma> maps);
+
+/// Adds the fields of smaps to mappings of a process. `smaps`: readSmaps() of the process or of its clone. The clone
+/// may have a larger mapping, so that sizes are upper limits. Throws Error if a mapping is missing.
+void addSmapsFields(std::span<kernel::Vma> maps, std::span<const kernel::Vma> smaps);
 
 }  // namespace criu::engine

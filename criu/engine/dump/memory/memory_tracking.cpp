@@ -2,23 +2,21 @@
 #include "criu/engine/dump/memory/memory_tracking.hpp"
 
 #include <sys/random.h>
-#include <sys/syscall.h>
 #include <time.h>
 
 #include <map>
 
 #include <compel/error.hpp>
-#include <compel/remote_syscalls.hpp>
 
 #include "criu/base/crypto/crypto.hpp"
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
 #include "criu/engine/dump/frozen_tree.hpp"
+#include "criu/engine/dump/memory/task_userfaultfd.hpp"
 #include "criu/engine/predump/wp_tracker_daemon.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/mm/maps.hpp"
 #include "criu/kernel/mm/userfaultfd.hpp"
-#include "criu/kernel/proc/pidfd.hpp"
 #include "criu/memory/pages/write_tracking.hpp"
 #include "criu/task/compat.hpp"
 #include "images/inventory.hpp"
@@ -45,27 +43,6 @@ std::uint64_t uptimeNow() noexcept {
            static_cast<std::uint64_t>(now.tv_nsec / kTick) * 10'000;
 }
 
-/// Makes a frozen process create a userfaultfd, because a userfaultfd belongs to the memory of its creator. Returns a
-/// copy of the descriptor and closes it in the process.
-UniqueFd makeInside(FrozenTask& task) {
-    compel::RemoteSyscalls calls(task.process->leader(), task.process->syscallInstruction());
-    const std::int64_t made = calls.call(SYS_userfaultfd, kernel::uffdWpFlags());
-    if (compel::isSyscallError(made))
-        failWith(static_cast<int>(-made), "make a userfaultfd");
-    const int number = static_cast<int>(made);
-    const auto close = [&] { (void)calls.call(SYS_close, number); };
-    UniqueFd fd;
-    try {
-        fd = kernel::PidFd::ofTask(task.actor().value).getFd(number);
-    } catch (...) {
-        close();
-        throw;
-    }
-    close();
-    calls.restore();
-    return fd;
-}
-
 /// Starts to track writes to the memory of a process. Returns null and logs the reason if the process can't be tracked.
 std::unique_ptr<memory::WriteTracking> makeFor(FrozenTask& task, bool seccompSuspended, Log& log) {
     const auto without = [&](std::string_view why) {
@@ -78,7 +55,7 @@ std::unique_ptr<memory::WriteTracking> makeFor(FrozenTask& task, bool seccompSus
     if (task::isCompat(*task.process, task.dir))
         return without("it is a 32-bit process");
     try {
-        UniqueFd fd = makeInside(task);
+        UniqueFd fd = makeUserfaultfd(task);
         if (!kernel::enableUffdWpAsync(fd.get()))
             return without("this kernel has no asynchronous write protection (Linux 6.7)");
         return std::make_unique<memory::WriteTracking>(std::move(fd));
