@@ -157,6 +157,7 @@ void attempt(const RestoreRun& run, const model::Task& task, const Work& work) {
 struct ResumedTree::Member {
     const model::Task* task;
     compel::InjectedMemory area;
+    std::vector<const files::PolledRing*> rings;  ///< rings that createPolledRings() creates
     Threads threads{};
     std::optional<compel::FrozenProcess> process{};  ///< no value before seize() and after resumeTasks()
     std::optional<ProcessStandby> standby{};
@@ -198,7 +199,7 @@ ResumedTree::ResumedTree(const RestoreRun& run, const PidMap& pids, bool keepsRe
     const RestorerAreas areas(run.control);
     for (const auto& task : run.content.tree.tasks)
         if (task->alive())
-            members_.push_back({task.get(), areas.of(*task)});
+            members_.push_back({task.get(), areas.of(*task), run.files.polledRingsOf(*task)});
     // Seizes all processes before the first one gets the credentials of its user: a process with these credentials
     // could trace a process that isn't seized.
     seize(run, pids);
@@ -208,13 +209,14 @@ ResumedTree::ResumedTree(const RestoreRun& run, const PidMap& pids, bool keepsRe
     if (run.lazy != nullptr) {
         inLanes([&run](Member& member) {
             run.lazy->handOver(*member.process, member.area, *member.task);
-            task::restoreLimit(*member.task->core().tc, {run.start.limits, run.start.limitsBefore}, RLIMIT_NOFILE,
-                               member.process->pid());
+            if (member.rings.empty())  // createRings() sets the limit of the others
+                task::restoreLimit(*member.task->core().tc, {run.start.limits, run.start.limitsBefore}, RLIMIT_NOFILE,
+                                   member.process->pid());
         });
         run.lazy->begin();
     }
     inBatches([&](std::size_t first, std::size_t end) { dropPrivileges(run, pids, first, end); });
-    createPolledRings(run);
+    createPolledRings(run, pids);
     inLanes([&](Member& member) { complete(run, member); });
 }
 
@@ -300,7 +302,7 @@ void ResumedTree::dropPrivileges(const RestoreRun& run, const PidMap& pids, std:
     forEach([&](std::size_t i) {
         drops[i - first].finish();
         compel::Injection& restorer = drops[i - first].injection();
-        if (keepsRestorer_ || !run.files.polledRingsOf(*members_[i].task).empty())
+        if (keepsRestorer_ || !members_[i].rings.empty())
             restorer.leave();
         else
             restorers.push_back(&restorer);
@@ -312,17 +314,16 @@ void ResumedTree::dropPrivileges(const RestoreRun& run, const PidMap& pids, std:
 
 /// Creates the rings with kernel threads. Comes after all late threads are created, because kernel threads take free
 /// tids.
-void ResumedTree::createPolledRings(const RestoreRun& run) {
+void ResumedTree::createPolledRings(const RestoreRun& run, const PidMap& pids) {
+    if (std::all_of(members_.begin(), members_.end(), [](const Member& member) { return member.rings.empty(); }))
+        return;
+    const std::vector<WatchedRing> watched = watchedRings(run, pids);
     inLanes([&](Member& member) {
-        const model::Task& task = *member.task;
-        RingCreation plan{task, run.files.polledRingsOf(task), {}, {run.start.limits, run.start.limitsBefore}, run.log};
-        if (plan.rings.empty())
+        if (member.rings.empty())
             return;
-        for (const model::FdSlot& slot : task.files->slots)
-            if (slot.type == FD_TYPES__EVENTPOLL)
-                plan.epolls.emplace(slot.file, run.files.entry(slot.file).epfd);
         compel::Injection injection(member.process->leader(), pie::interpreterBlob(), member.area);
-        createRings(plan, *member.process, injection, member.area);
+        createRings({*member.task, member.rings, watched, {run.start.limits, run.start.limitsBefore}, run.log},
+                    *member.process, injection, member.area);
         if (keepsRestorer_)
             injection.leave();
         else

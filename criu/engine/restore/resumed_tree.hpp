@@ -64,7 +64,7 @@ private:
     static void releaseFiles(const RestoreRun& run, Member& member);
     void dropPrivileges(const RestoreRun& run, const PidMap& pids, std::size_t first, std::size_t end);
     void moveThreads(const Member& member, cgroup::CgroupRestore& cgroups);
-    void createPolledRings(const RestoreRun& run);
+    void createPolledRings(const RestoreRun& run, const PidMap& pids);
     void complete(const RestoreRun& run, Member& member) const;
     [[nodiscard]] bool beginStandby(const RestoreRun& run, bool stopAll);
     void recordProcesses(Log& log) const;

@@ -2,25 +2,36 @@
 #include "criu/engine/restore/task/ring_creation.hpp"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <compel/injection.hpp>
 #include <compel/remote_memory.hpp>
 #include <compel/remote_syscalls.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <span>
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
+#include "criu/engine/restore/files/late_files.hpp"
+#include "criu/engine/restore/files/restored_files.hpp"
+#include "criu/engine/restore/restore_images.hpp"
+#include "criu/engine/restore/restore_run.hpp"
 #include "criu/files/polled_ring.hpp"
+#include "criu/files/restored_file.hpp"
+#include "criu/files/user_limit.hpp"
 #include "criu/image/record.hpp"
 #include "criu/kernel/mm/maps.hpp"
+#include "criu/kernel/namespace_visit.hpp"
 #include "criu/kernel/proc/pidfd.hpp"
 #include "criu/memory/mappings/ring_mappings.hpp"
 #include "criu/memory/mappings/vma_status.hpp"
+#include "criu/model/pid_map.hpp"
 #include "criu/model/process_tree.hpp"
 #include "criu/pie/enter.hpp"
 #include "criu/pie/step_results.hpp"
@@ -46,6 +57,45 @@ const model::FdSlot& slotIn(const model::Task& task, FileId file) {
     if (found == slots.end())
         fail("the process has no descriptor of file {}", file);
     return *found;
+}
+
+/// Returns the file that a process has under this number; FileId() if it has none.
+FileId fileAt(const model::ProcessTree& tree, const FileHolder& holder, std::uint32_t number) {
+    for (const auto& task : tree.tasks)
+        if (task->pid == holder.pid)
+            for (const model::FdSlot& slot : task->files->slots)
+                if (slot.fd == static_cast<int>(number))
+                    return slot.file;
+    return FileId();
+}
+
+/// Returns the number under which the ring is in the set of the epoll file.
+int numberOf(const EventpollTfdEntry& target) {
+    return static_cast<int>(target.has_old_tfd != 0 ? target.old_tfd : target.tfd);
+}
+
+/// Adds a ring to an epoll file. The kernel identifies a target by its descriptor number in the calling process, too
+/// (epoll(7)). So a thread of criu makes the call, with the ring at this number of a descriptor table of its own.
+void addTo(const WatchedRing& watched, pid_t process, int ring) {
+    kernel::runInThread([&] {
+        const int number = numberOf(*watched.target);
+        sys(::unshare(CLONE_FILES), "create a descriptor table for an epoll target");
+        int epoll = kernel::PidFd(watched.holder).getFd(watched.epoll).release();
+        const int target = kernel::PidFd(process).getFd(ring).release();
+        if (epoll == number)
+            epoll = sys(::fcntl(epoll, F_DUPFD_CLOEXEC, 0), "copy the descriptor of an epoll file");
+        if (target != number)
+            sys(::dup3(target, number, O_CLOEXEC), "put an io_uring at its number {} in an epoll file", number);
+        epoll_event event{};
+        event.events = watched.target->events;
+        event.data.u64 = watched.target->data;
+        const int result = ::epoll_ctl(epoll, EPOLL_CTL_ADD, number, &event);
+        const int code = errno;
+        // Closes criu's files at once, because the kernel does so only some time after the end of the thread.
+        (void)::close_range(0, ~0U, 0);
+        if (result != 0)
+            files::failAtLimit(code, ENOSPC, "add an io_uring to an epoll file", "fs.epoll.max_user_watches");
+    });
 }
 
 /// Creation of the rings of one process.
@@ -144,33 +194,11 @@ private:
         }
     }
 
-    /// Adds the ring to the epoll files of the process that had it. They had the placeholder, which is closed.
-    void addToEpolls(const files::PolledRing& ring) {
-        std::vector<FileId> done;
-        for (const model::FdSlot& slot : slots_) {
-            if (slot.type != FD_TYPES__EVENTPOLL || std::find(done.begin(), done.end(), slot.file) != done.end())
-                continue;
-            done.push_back(slot.file);
-            const EventpollFileEntry& epoll = *plan_.epolls.at(slot.file);
-            for (const EventpollTfdEntry* const target : list(epoll.tfd, epoll.n_tfd))
-                if (isTarget(*target, ring.id()))
-                    addTo(slot.fd, *target);
-        }
-    }
-
-    [[nodiscard]] bool isTarget(const EventpollTfdEntry& target, FileId ring) const {
-        return target.id == 0 && std::any_of(slots_.begin(), slots_.end(), [&](const model::FdSlot& slot) {
-                   return slot.file == ring && slot.fd == static_cast<int>(target.tfd);
-               });
-    }
-
-    void addTo(int epoll, const EventpollTfdEntry& target) {
-        epoll_event event{};
-        event.events = target.events;
-        event.data.u64 = target.data;
-        write(event);
-        calls_.checkedCall("add an io_uring to an epoll file", SYS_epoll_ctl,
-                           {argument(epoll), EPOLL_CTL_ADD, target.tfd, scratch_});
+    /// Adds the ring to the epoll files that had it. They had the placeholder, which is closed.
+    void addToEpolls(const files::PolledRing& ring) const {
+        for (const WatchedRing& watched : plan_.watched)
+            if (watched.ring == ring.id())
+                addTo(watched, process_.pid(), slotOf(ring.id()).fd);
     }
 
     const RingCreation& plan_;
@@ -187,6 +215,30 @@ std::uint32_t ringLimits() noexcept {
     for (const int limit : kLaterLimits)
         mask |= 1U << static_cast<unsigned>(limit);
     return mask;
+}
+
+std::vector<WatchedRing> watchedRings(const RestoreRun& run, const PidMap& pids) {
+    std::vector<WatchedRing> all;
+    const auto isRing = [&run](FileId file) {
+        const auto at = run.files.indexOf(file);
+        return at && run.files.at(*at).file->asPolledRing() != nullptr;
+    };
+    for (const FileEntry* const file : run.files.entries(FD_TYPES__EVENTPOLL)) {
+        const auto holder = run.files.holderOf(FileId{file->id});
+        for (const EventpollTfdEntry* const target : list(file->epfd->tfd, file->epfd->n_tfd)) {
+            const FileId ring =
+                target->id != 0 || !holder ? FileId{target->id} : fileAt(run.content.tree, *holder, target->tfd);
+            if (!isRing(ring))
+                continue;
+            if (!holder) {
+                Error error(0, fmt::format("io_uring {} is a target of an epoll file in the queue of a socket", ring));
+                error.addHint("let the program receive this file before the dump");
+                throw error;
+            }
+            all.push_back({ring, target, pids.outside(holder->pid).value, holder->fd});
+        }
+    }
+    return all;
 }
 
 void createRings(const RingCreation& plan, compel::FrozenProcess& process, compel::Injection& injection,
