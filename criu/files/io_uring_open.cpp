@@ -182,12 +182,13 @@ private:
     [[nodiscard]] bool polled() const noexcept { return (entry_.setup_flags & IORING_SETUP_SQPOLL) != 0; }
 
     /// Returns true if the image has a kernel thread exactly if the flags require one. The thread would submit requests
-    /// before the restore is committed.
+    /// before the restore is committed. A restore waits for the thread once for each full completion queue (advance()).
     [[nodiscard]] bool hasFittingThread() const noexcept {
         const bool bound = (entry_.setup_flags & IORING_SETUP_SQ_AFF) != 0;
         if (!polled())
             return entry_.thread == nullptr && !bound;
-        return entry_.thread != nullptr && bound == (entry_.thread->has_cpu != 0) && entry_.sq_tail == entry_.sq_head;
+        return entry_.thread != nullptr && bound == (entry_.thread->has_cpu != 0) && entry_.sq_tail == entry_.sq_head &&
+               entry_.cq_entries != 0 && entry_.sq_head / entry_.cq_entries <= kMostThreadRounds;
     }
 
     static void requireSlot(std::uint32_t slot, std::uint32_t count) {
