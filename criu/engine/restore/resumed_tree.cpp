@@ -321,6 +321,7 @@ void ResumedTree::createPolledRings(const RestoreRun& run, const PidMap& pids) {
     inLanes([&](Member& member) {
         if (member.rings.empty())
             return;
+        setScheduling(run, member);  // the kernel thread inherits that of its creator
         compel::Injection injection(member.process->leader(), pie::interpreterBlob(), member.area);
         createRings({*member.task, member.rings, watched, {run.start.limits, run.start.limitsBefore}, run.log},
                     *member.process, injection, member.area);
@@ -338,7 +339,12 @@ void ResumedTree::complete(const RestoreRun& run, Member& member) const {
     if (run.nsContext.ids.isOwnNamespace()) {
         task::restorePrivilegedAttributes(*task.core().tc, kernel::ProcDir().open(member.process->pid()));
     }
-    // Threads of a process with late threads have no right to set their scheduling (ThreadSteps::compose()).
+    setScheduling(run, member);
+}
+
+/// Sets the scheduling of threads that had no right to set it themselves (ThreadSteps::compose()).
+void ResumedTree::setScheduling(const RestoreRun& run, const Member& member) {
+    const model::Task& task = *member.task;
     if (run.nsContext.ids.isOwnNamespace() || task.lateThreads)
         for (const model::Thread& thread : task.threads)
             task::applyScheduling(HostPid(member.threads.at(thread.tid)->tracee.tid()), *(*thread.core)->thread_core);

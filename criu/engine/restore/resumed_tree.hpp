@@ -66,6 +66,7 @@ private:
     void moveThreads(const Member& member, cgroup::CgroupRestore& cgroups);
     void createPolledRings(const RestoreRun& run, const PidMap& pids);
     void complete(const RestoreRun& run, Member& member) const;
+    static void setScheduling(const RestoreRun& run, const Member& member);
     [[nodiscard]] bool beginStandby(const RestoreRun& run, bool stopAll);
     void recordProcesses(Log& log) const;
     void recordRestorers(Log& log) const;
