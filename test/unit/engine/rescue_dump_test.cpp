@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/rescue.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <compel/injection.hpp>
+#include <compel/process.hpp>
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "criu/base/journal.hpp"
+#include "criu/kernel/names/created_name.hpp"
+#include "criu/kernel/namespace_visit.hpp"
+#include "criu/kernel/net/iptables.hpp"
+#include "criu/kernel/net/nftables.hpp"
+#include "criu/kernel/proc/procdir.hpp"
+#include "criu/kernel/proc/stat.hpp"
+#include "criu/model/options.hpp"
+#include "criu/pie/enter.hpp"
+#include "criu/pie/injection_record.hpp"
+#include "criu/sockets/iptables_rule.hpp"
+#include "criu/sockets/network_lock.hpp"
+#include "criu/sockets/tcp_repair.hpp"
+#include "engine/rescue_fixture.hpp"
+
+using namespace criu;
+namespace fs = std::filesystem;
+using test::freezerHierarchy;
+using test::JournalFolder;
+using test::ownPidNamespace;
+
+TEST_CASE("rescue removes the temporary links of a killed dump", "[rescue]") {
+    JournalFolder folder;
+    folder.begin();
+    CHECK_THAT(folder.rescue(), Catch::Contains("removed the temporary link") && Catch::Contains("link_remap.1"));
+    CHECK_FALSE(folder.hasLink());
+    CHECK_FALSE(fs::exists(folder.journal()));
+    CHECK(folder.rescue() == "Nothing to do\n");
+}
+
+TEST_CASE("rescue doesn't touch what a running dump has changed", "[rescue]") {
+    JournalFolder folder;
+    folder.begin();
+    const UniqueFd lock(::open(folder.journal().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    REQUIRE(::flock(lock.get(), LOCK_EX) == 0);
+    CHECK(folder.rescue() == "Nothing to do\n");
+    CHECK(folder.hasLink());
+    CHECK(fs::exists(folder.journal()));
+}
+
+TEST_CASE("rescue keeps the links of a dump that has ended its tree", "[rescue]") {
+    JournalFolder folder;
+    folder.begin(ownPidNamespace(), ::getpid(), JournalFolder::startTime() + 1);
+    folder.lines().record({"ends"});
+    CHECK(folder.rescue() == "Nothing to do\n");
+    CHECK(folder.hasLink());
+    CHECK_FALSE(fs::exists(folder.journal()));
+}
+
+TEST_CASE("rescue reverts a dump that was killed before it ended its tree", "[rescue]") {
+    JournalFolder folder;
+    folder.begin();
+    folder.lines().record({"ends"});
+    (void)folder.rescue();
+    CHECK_FALSE(folder.hasLink());
+}
+
+TEST_CASE("rescue leaves journals of other pid namespaces", "[rescue]") {
+    // In the initial pid namespace, rescue reverts journals of namespaces that have ended.
+    const auto member = static_cast<pid_t>(::syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, 0, 0, 0, 0));
+    if (member == 0)
+        for (;;)
+            ::pause();
+    if (member < 0) {
+        WARN("skipped: this user can't create pid namespaces");
+        return;
+    }
+    JournalFolder folder;
+    folder.begin(kernel::readNamespaceId(kernel::ProcDir().open(member), kernel::NamespaceKind::Pid).value(),
+                 ::getpid(), JournalFolder::startTime());
+    CHECK(folder.rescue() == "Nothing to do\n");
+    CHECK(folder.hasLink());
+    CHECK(fs::exists(folder.journal()));
+    ::kill(member, SIGKILL);
+    CHECK(::waitpid(member, nullptr, 0) == member);
+}
+
+TEST_CASE("rescue removes no file that another process has created", "[rescue]") {
+    JournalFolder folder;
+    folder.begin();
+    SECTION("with the name of a temporary link") {
+        folder.recordLink("link_remap.1", "/other");
+        (void)folder.rescue();
+        CHECK(folder.has("/other"));
+    }
+    SECTION("with another name") {
+        folder.recordLink("other", "/other");
+        CHECK_THAT(folder.rescue(1), Catch::Contains("the journal is damaged"));
+        CHECK(folder.has("/other"));
+        CHECK_FALSE(folder.hasLink());
+    }
+}
+
+TEST_CASE("rescue thaws the cgroup that a killed dump has frozen", "[rescue]") {
+    const std::string hierarchy = freezerHierarchy();
+    const std::string group = hierarchy + "/criu-rescue-test-" + std::to_string(::getpid());
+    if (hierarchy.empty() || ::mkdir(group.c_str(), 0755) != 0) {
+        WARN("skipped: no writable hierarchy of cgroups with a freezer");
+        return;
+    }
+    const bool unified = fs::exists(group + "/cgroup.freeze");
+    const std::string control = group + (unified ? "/cgroup.freeze" : "/freezer.state");
+    const std::string frozen = unified ? "1" : "FROZEN";
+    const std::string thawed = unified ? "0" : "THAWED";
+    struct stat status {};
+    REQUIRE(::stat(group.c_str(), &status) == 0);
+    const auto state = [&] {
+        std::string text;
+        std::ifstream(control) >> text;
+        return text;
+    };
+    std::ofstream(control) << frozen;
+    REQUIRE(state() == frozen);
+    JournalFolder folder;
+    folder.begin();
+    folder.lines().record({"freeze", std::to_string(status.st_dev), std::to_string(status.st_ino), group});
+    SECTION("if the dump was killed while it was frozen") {
+        CHECK_THAT(folder.rescue(), Catch::Contains("thawed the cgroup " + group));
+        CHECK(state() == thawed);
+    }
+    SECTION("unless the dump has thawed it") {
+        folder.lines().record({"thawed"});
+        (void)folder.rescue();
+        CHECK(state() == frozen);
+    }
+    std::ofstream(control) << thawed;
+    ::rmdir(group.c_str());
+}
+
+TEST_CASE("rescue removes the network lock of a killed dump", "[rescue]") {
+    if (!kernel::Nftables::available()) {
+        WARN("skipped: libnftables isn't installed");
+        return;
+    }
+    // A thread of its own, because it enters a new network namespace.
+    kernel::runInThread([] {
+        if (::unshare(CLONE_NEWNET) != 0) {
+            WARN("skipped: this user can't create network namespaces");
+            return;
+        }
+        const auto tables = [] { return kernel::Nftables().run("list tables inet\n"); };
+        kernel::Nftables().run("add table inet CRIU-0123-ab\nadd table inet kept\n");
+        JournalFolder folder;
+        folder.begin();
+        const auto network = kernel::namespaceInode(kernel::openOwnNamespace(kernel::NamespaceKind::Net).get());
+        folder.lines().record({"table", "inet CRIU-0123-ab", std::to_string(network)});
+        CHECK_THAT(folder.rescue(), Catch::Contains("removed the network lock \"inet CRIU-0123-ab\""));
+        CHECK_THAT(tables(), !Catch::Contains("CRIU-") && Catch::Contains("kept"));
+    });
+}
+
+TEST_CASE("rescue removes the iptables rules of a killed dump", "[rescue]") {
+    const kernel::Iptables iptables(kernel::Iptables::Family::V4);
+    if (!iptables.available()) {
+        WARN("skipped: iptables isn't installed");
+        return;
+    }
+    kernel::runInThread([&] {
+        if (::unshare(CLONE_NEWNET) != 0) {
+            WARN("skipped: this user can't create network namespaces");
+            return;
+        }
+        sockets::InetConnection connection;
+        connection.local.words[0] = connection.remote.words[0] = htonl(INADDR_LOOPBACK);
+        connection.local.port = 80;
+        connection.remote.port = 4000;
+        iptables.run(sockets::iptablesInsertions({&connection, 1}, AF_INET));
+        iptables.run("*filter\n-A INPUT -p tcp --dport 81 -j DROP\nCOMMIT\n");
+        REQUIRE_THAT(iptables.filterRules(), Catch::Contains("--dport 80 "));
+        JournalFolder folder;
+        folder.begin();
+        const auto network = kernel::namespaceInode(kernel::openOwnNamespace(kernel::NamespaceKind::Net).get());
+        const std::string method = std::to_string(sockets::networkLockNumber(model::NetworkLock::Iptables));
+        folder.lines().record({"rules", std::to_string(network), method, "0123-ab", "connections"});
+        folder.lines().record({"connection", connection.local.word(), connection.remote.word()});
+        CHECK_THAT(folder.rescue(), Catch::Contains("removed the network lock of the tree"));
+        CHECK_THAT(iptables.filterRules(), !Catch::Contains("--dport 80 ") && Catch::Contains("--dport 81 "));
+    });
+}
+
+TEST_CASE("rescue restores options of sockets that a killed dump has changed", "[rescue]") {
+    kernel::runInThread([] {
+        if (::unshare(CLONE_NEWNET) != 0) {
+            WARN("skipped: this user can't create network namespaces");
+            return;
+        }
+        const auto make = [](int reuse) {
+            UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+            REQUIRE(::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof(reuse)) == 0);
+            return socket;
+        };
+        const auto reuses = [](const UniqueFd& socket) {
+            int value = -1;
+            socklen_t size = sizeof(value);
+            REQUIRE(::getsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &value, &size) == 0);
+            return value != 0;
+        };
+        const UniqueFd in = make(1), out = make(1), other = make(0);
+        for (const UniqueFd* const each : {&in, &out, &other})
+            sockets::enterRepair(each->get());
+        sockets::leaveRepair(out.get());
+        CHECK_FALSE(reuses(out));
+        JournalFolder folder;
+        folder.begin();
+        const auto inode = [](const UniqueFd& socket) {
+            struct stat status {};
+            REQUIRE(::fstat(socket.get(), &status) == 0);
+            return status.st_ino;
+        };
+        kernel::recordOptions({{inode(in), {{SO_REUSEADDR, 1}}}, {inode(out), {{SO_REUSEADDR, 1}, {SO_PEEK_OFF, 5}}}},
+                              folder.lines());
+        CHECK_THAT(folder.rescue(), Catch::Contains("ended the repair mode of 2 TCP sockets"));
+        CHECK(reuses(in));
+        CHECK(reuses(out));
+        CHECK_FALSE(reuses(other));
+        int offset = 0;
+        socklen_t size = sizeof(offset);
+        if (::getsockopt(out.get(), SOL_SOCKET, SO_PEEK_OFF, &offset, &size) == 0)  // Linux 6.9
+            CHECK(offset == 5);
+    });
+}
+
+TEST_CASE("rescue unmaps memory of a killed dump in a process", "[rescue]") {
+    int answers[2];
+    REQUIRE(::pipe2(answers, O_CLOEXEC) == 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        char byte = 0;
+        while (::read(answers[0], &byte, 1) == 1 && byte == 'a')
+            continue;
+        ::_exit(byte);
+    }
+    const auto maps = [child] {
+        std::ifstream file("/proc/" + std::to_string(child) + "/maps");
+        return std::string(std::istreambuf_iterator<char>(file), {});
+    };
+    const std::string before = maps();
+    kernel::ProcBuffer buffer;
+    const std::uint64_t startTime = kernel::readStat(kernel::ProcDir().open(child), buffer).startTime;
+    JournalFolder folder;
+    folder.begin(ownPidNamespace(), child, startTime);
+    const auto inject = [&] {
+        auto process = compel::FrozenProcess::freeze(child);
+        constexpr std::uint64_t kData = 10000;
+        pie::recordInjection(pie::InjectedBlob::Interpreter, HostPid(child), startTime, kData, folder.lines());
+        compel::Injection injection(process.leader(), pie::interpreterBlob(), kData, process.syscallInstruction());
+        const auto code = injection.code();
+        injection.leave();
+        return code;
+    };
+    SECTION("once") {
+        (void)inject();
+        CHECK(maps() != before);
+        CHECK_THAT(folder.rescue(), Catch::Contains("unmapped memory of criu in process " + std::to_string(child)));
+        CHECK(maps() == before);
+    }
+    SECTION("unless other memory is there now") {
+        auto code = inject();
+        {
+            auto process = compel::FrozenProcess::freeze(child);
+            constexpr std::uint8_t kOther = 0;
+            process.memory().writeValue(code, kOther);
+        }
+        const std::string changed = maps();
+        CHECK_THAT(folder.rescue(), !Catch::Contains("unmapped"));
+        CHECK(maps() == changed);
+    }
+    REQUIRE(::write(answers[1], "aaz", 3) == 3);
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 'z');
+    ::close(answers[0]);
+    ::close(answers[1]);
+}
