@@ -106,6 +106,8 @@ void DeviceDump::warnOfLosses(const NetworkLink& link) const {
                   link.queueing);
     if (link.kind == "bridge" && numberIn<std::uint8_t>(link, IFLA_BR_VLAN_FILTERING).value_or(0) != 0)
         log_.loss(Loss::BridgeVlans, "Bridge {} filters by VLAN; the VLANs of its ports aren't kept", link.name);
+    if (link.kind == "vxlan" && numberIn<std::uint8_t>(link, IFLA_VXLAN_VNIFILTER).value_or(0) != 0)
+        log_.loss(Loss::Forwarding, "Device {} filters by VNI; its list of VNIs isn't kept", link.name);
 }
 
 const DeviceDump::Device* DeviceDump::find(std::uint32_t index) const {
