@@ -260,6 +260,12 @@ UniqueFd createReplacing(int directory, const std::string& name, int access, mod
     return file;
 }
 
+UniqueFd openLockFile(int directory, const std::string& name) {
+    constexpr mode_t kPrivate = 0600;
+    return UniqueFd(
+        sys(::openat(directory, name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, kPrivate), "open {}", name));
+}
+
 bool leadsToFile(const std::string& path) {
     if (::access(path.c_str(), F_OK) == 0)
         return true;

@@ -91,6 +91,10 @@ int removeFile(int directory, const char* name) noexcept;
 /// open keep its content.
 UniqueFd createReplacing(int directory, const std::string& name, int access, mode_t mode);
 
+/// Opens a regular file that processes lock, and creates it with mode 0600 if it is missing. No other user may have
+/// write permission on the directory. Throws Error.
+[[nodiscard]] UniqueFd openLockFile(int directory, const std::string& name);
+
 /// Opens the log file at the user's path for appending. A new file with mode 0600 replaces a regular file.
 /// If the path is another kind of file (/dev/null, a fifo), opens it unchanged. This also follows a symbolic link that
 /// only root or the effective user can have created (/dev/stdout). Throws Error for other links in directories to which

@@ -153,7 +153,8 @@ bool unmapFound(pid_t pid, const std::function<std::optional<kernel::ProcPid>()>
     bool any = false;
     while (const auto directory = open()) {
         const Calls calls = callsOf(*directory);
-        // The call of a thread that blocks all signals longer is none of criu's. A stopped thread may not continue soon.
+        // The call of a thread that blocks all signals longer is none of criu's. A stopped thread may not continue
+        // soon.
         const bool inTime = calls != Calls::Stopped && std::chrono::steady_clock::now() < end;
         if (inTime && calls == Calls::Some) {
             std::this_thread::sleep_for(kPause);

@@ -270,13 +270,12 @@ bool isWanted(int directory, const std::string& own) {
     return lines.empty() || lines.front().size() < 2 || isRescuedIn(own, lines.front()[1]);
 }
 
-/// Waits until no other `criu rescue` of the pid namespace `own` examines these journals. While it does, their locks are
-/// held, as if their commands were running. Each pid namespace has a byte of the lock file. Returns the lock.
+/// Waits until no other `criu rescue` of the pid namespace `own` examines these journals. While it does, their locks
+/// are held, as if their commands were running. Each pid namespace has a byte of the lock file. Returns the lock.
 UniqueFd lockJournals(int folder, const std::string& own) {
     constexpr std::chrono::seconds kLimit{30};
     constexpr std::chrono::milliseconds kPause{5};
-    UniqueFd file(sys(::openat(folder, kLockFile, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR),
-                      "open {} in the folder of journals", kLockFile));
+    UniqueFd file = openLockFile(folder, kLockFile);
     struct flock range {};
     range.l_type = F_WRLCK;
     range.l_whence = SEEK_SET;

@@ -3,13 +3,11 @@
 
 #include <compel/process.hpp>
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <vector>
 
 #include "criu/base/ids.hpp"
-#include "criu/engine/fwd.hpp"
+#include "criu/engine/restore/task/watched_rings.hpp"
 #include "criu/model/process_tree.hpp"
 #include "criu/task/limits.hpp"
 #include "images/eventpoll.fwd.hpp"
@@ -29,14 +27,6 @@ class PolledRing;
 
 namespace criu::engine {
 
-/// Ring among the targets of an epoll file.
-struct WatchedRing {
-    FileId ring;
-    const EventpollTfdEntry* target;
-    pid_t holder;  ///< process that has the epoll file; the pid is that of criu's pid namespace
-    int epoll;     ///< descriptor of the epoll file in this process
-};
-
 /// Data for the creation of the rings of one process.
 struct RingCreation {
     const model::Task& task;
@@ -46,10 +36,6 @@ struct RingCreation {
     task::LimitsAtBirth limits;
     Log& log;
 };
-
-/// Returns the targets of the tree's epoll files that may be rings. The processes must have all their descriptors.
-/// Throws Error if a ring is the target of an epoll file of which no process has a descriptor.
-[[nodiscard]] std::vector<WatchedRing> watchedRings(const RestoreRun& run, const PidMap& pids);
 
 /// Creates the rings in place of the placeholders, and sets the limits of ringLimits(). The seized process must have
 /// its dumped credentials, and all threads of the tree must exist. `area`: the restorer's area, which `injection` uses.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/restore/task/watched_rings.hpp"
+
 #include "criu/base/error.hpp"
 #include "criu/engine/restore/files/late_files.hpp"
 #include "criu/engine/restore/files/restored_files.hpp"
 #include "criu/engine/restore/restore_images.hpp"
 #include "criu/engine/restore/restore_run.hpp"
-#include "criu/engine/restore/task/ring_creation.hpp"
 #include "criu/files/restored_file.hpp"
 #include "criu/image/record.hpp"
 #include "criu/model/pid_map.hpp"
