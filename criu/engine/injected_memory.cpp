@@ -49,8 +49,9 @@ bool holds(const compel::Blob& blob, const compel::RemoteMemory& memory, compel:
 }
 
 /// Searches for the blob. The mapping of code has exactly the blob's size, with a writable one after it. If criu was
-/// killed before it mapped the data, one mapping has the size of both. If criu was killed between two calls that unmap
-/// both, only the code is left.
+/// killed before it mapped the data, one mapping has the size of both, or two executable ones if the kernel refused the
+/// data: a failed mmap(2) at a fixed address leaves the old mapping in two parts (Linux 6.12). If criu was killed
+/// between two calls that unmap both, only the code is left.
 std::optional<InjectedRange> findInjection(const kernel::ProcPid& process, pid_t pid,
                                            const pie::InjectionRecord& record) {
     const std::uint64_t codeSize = pageAlignUp(record.blob->bytes.size());
@@ -61,8 +62,10 @@ std::optional<InjectedRange> findInjection(const kernel::ProcPid& process, pid_t
         if (!kernel::isAnonymous(vma) || vma.prot != (PROT_READ | PROT_EXEC) ||
             (vma.size() != both && vma.size() != codeSize))
             continue;
-        const bool hasData = i + 1 < all.size() && all[i + 1].start == vma.end &&
-                             all[i + 1].size() >= record.dataSize && all[i + 1].prot == (PROT_READ | PROT_WRITE);
+        const kernel::Vma* const next = i + 1 < all.size() && all[i + 1].start == vma.end ? &all[i + 1] : nullptr;
+        const bool hasData =
+            next != nullptr && ((next->prot == (PROT_READ | PROT_WRITE) && next->size() >= record.dataSize) ||
+                                (next->prot == vma.prot && next->size() == record.dataSize));
         const bool isBoth = vma.size() == both;
         if (holds(*record.blob, compel::RemoteMemory(pid), vma.start, isBoth || hasData))
             return InjectedRange{vma.start, codeSize, isBoth || hasData ? both : codeSize};
@@ -100,8 +103,9 @@ Calls callsOf(const kernel::ProcPid& process) {
                     return Calls::Some;
                 calls = Calls::Stopped;
             }
-            // Such a thread may wait for the lock of the memory, or so long that no tracer can stop it.
-            if (status.state == DiskSleep)
+            // Such a thread may wait for the lock of the memory, or so long that no tracer can stop it. A thread
+            // without tracer in a tracing stop is about to be woken.
+            if (status.state == DiskSleep || status.state == Tracing)
                 return Calls::Some;
             if (status.state == Running || status.state == Stopped)
                 calls = std::max(calls, Calls::Perhaps);

@@ -270,7 +270,6 @@ class KilledRestores:
         """Restores the tree, and kills criu at a point. Returns its Counts and exit code."""
         subject = self.subject
         subject.init.ended.pop(subject.root, None)
-        os.makedirs(log, exist_ok=True)
         options = ["-d", *subject.restore_options]
         if subject.own_users:
             os.chmod(self.images, 0o700)  # users of the namespace must not read images

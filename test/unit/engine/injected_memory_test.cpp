@@ -9,6 +9,7 @@
 
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -134,6 +135,18 @@ TEST_CASE("rescue finds any part of a blob that a killed dump has mapped", "[inj
         auto process = compel::FrozenProcess::freeze(reader.pid());
         compel::RemoteSyscalls calls(process.leader(), process.syscallInstruction());
         calls.munmap(code + codeSize(), pageAlignUp(kData));
+    }
+    SECTION("memory for a blob whose data the kernel has refused") {
+        auto process = compel::FrozenProcess::freeze(reader.pid());
+        compel::RemoteSyscalls calls(process.leader(), process.syscallInstruction());
+        const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+        const auto code = calls.mmap(0, codeSize() + pageAlignUp(kData), PROT_READ | PROT_EXEC, flags);
+        rlimit limit{};
+        REQUIRE(::prlimit(reader.pid(), RLIMIT_DATA, nullptr, &limit) == 0);
+        const rlimit least{machinePageSize(), limit.rlim_max};
+        REQUIRE(::prlimit(reader.pid(), RLIMIT_DATA, &least, nullptr) == 0);
+        const int writable = PROT_READ | PROT_WRITE;
+        CHECK_THROWS(calls.mmap(code + codeSize(), pageAlignUp(kData), writable, flags | MAP_FIXED));
     }
     CHECK(reader.maps() != before);
     CHECK(engine::unmapInjection(reader.line(), engine::rescueDeadline()));
