@@ -16,8 +16,8 @@ from harness import processes, rpc
 from subject import Failed
 
 # Runs as the user of the tree, outside of it. For each process it tries to open the memory or to copy a descriptor. For
-# each success it prints the process, and whether that was traced then and 50 ms later. It also prints the processes
-# that had capabilities at that moment.
+# each success it prints the process, and whether the process is free, still has criu's control page (parked), or is
+# traced for 10 s more. It also prints the processes that had capabilities at that moment.
 SPY = r"""
 import ctypes, os, sys, time
 user, pids = int(sys.argv[1]), [int(word) for word in sys.argv[2:]]
@@ -54,6 +54,16 @@ def opens(pid):
         os.close(held)
     return None
 
+def traced(pid):
+    return fields(pid).get("TracerPid", "0") != "0"
+
+def maps(pid):
+    try:
+        with open(f"/proc/{pid}/maps") as file:
+            return file.read()
+    except OSError:
+        return ""
+
 print("begins", flush=True)
 left, tries = set(pids), 0
 while left:
@@ -63,11 +73,13 @@ while left:
         if not what:
             continue
         root = [other for other in pids if int(fields(other).get("CapEff", "0"), 16) != 0]
-        traced = fields(pid).get("TracerPid", "0") != "0"
-        if traced:
-            time.sleep(0.05)
-            traced = fields(pid).get("TracerPid", "0") != "0"
-        print(f"{pid} {what} {'traced' if traced else 'free'} {','.join(map(str, root)) or '-'}", flush=True)
+        parked = "criu-restore-control" in maps(pid)
+        # After the commit, criu sets registers and detaches. On a busy machine, this may take long.
+        end = time.monotonic() + 10
+        while traced(pid) and time.monotonic() < end:
+            time.sleep(0.01)
+        state = "parked" if parked else "traced" if traced(pid) else "free"
+        print(f"{pid} {what} {state} {','.join(map(str, root)) or '-'}", flush=True)
         left.discard(pid)
 print(f"ends after {tries}", flush=True)
 """
@@ -92,7 +104,7 @@ def attacked(subject, _task):
         lines = [line.split() for line in file if line[:1].isdigit()]
     if {int(line[0]) for line in lines} != set(victims):
         raise Failed(f"the spy should have come to all of {victims} in the end, see {output}")
-    early = [" ".join(line) for line in lines if line[-1] != "-" or line[-2] == "traced"]
+    early = [" ".join(line) for line in lines if line[-1] != "-" or line[-2] != "free"]
     if early:
         raise Failed("a process outside could touch processes that weren't restored yet:\n" + "\n".join(early))
     subject.require_unchanged("after the restore")
