@@ -283,8 +283,10 @@ UniqueFd lockJournals(int folder, const std::string& own) {
     range.l_len = 1;
     const auto end = std::chrono::steady_clock::now() + kLimit;
     while (::fcntl(file.get(), F_OFD_SETLK, &range) != 0) {
-        if ((errno != EAGAIN && errno != EACCES) || std::chrono::steady_clock::now() >= end)
-            failErrno("another criu rescue examines the journals: lock {}", kLockFile);
+        if (errno != EAGAIN && errno != EACCES)
+            failErrno("lock {} in the folder of journals", kLockFile);
+        if (std::chrono::steady_clock::now() >= end)
+            fail("another criu rescue has examined the journals for {} s: wait for its end", kLimit.count());
         std::this_thread::sleep_for(kPause);
     }
     return file;

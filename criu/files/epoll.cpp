@@ -11,6 +11,7 @@
 #include <set>
 
 #include "criu/base/error.hpp"
+#include "criu/files/epoll_target.hpp"
 #include "criu/files/file_dump.hpp"
 #include "criu/files/file_kind_dump.hpp"
 #include "criu/files/file_kind_restore.hpp"
@@ -49,11 +50,6 @@ bool hasFired(const EventpollTfdEntry& target) {
     return (target.events & EPOLLONESHOT) != 0 && (target.events & ~kHow) == 0;
 }
 
-/// Returns the number under which the process added the target.
-int numberOf(const EventpollTfdEntry& target) {
-    return static_cast<int>(target.has_old_tfd != 0 ? target.old_tfd : target.tfd);
-}
-
 class RestoredEpoll final : public RestoredFile {
 public:
     explicit RestoredEpoll(const EventpollFileEntry& entry) : entry_(entry) {}
@@ -74,7 +70,7 @@ public:
             for (const EventpollTfdEntry* const target : list(entry_.tfd, entry_.n_tfd)) {
                 if (hasFired(*target) != fired)
                     continue;
-                const ErrorContext context([&] { return fmt::format("target fd {}", numberOf(*target)); });
+                const ErrorContext context([&] { return fmt::format("target fd {}", numberOfTarget(*target)); });
                 if (target->id == 0)
                     add(self, *target);
                 else
@@ -92,7 +88,7 @@ private:
         event.data.u64 = target.data;
         if (hasFired(target))
             event.events |= kAnyReadiness;
-        const int result = ::epoll_ctl(self, EPOLL_CTL_ADD, numberOf(target), &event);
+        const int result = ::epoll_ctl(self, EPOLL_CTL_ADD, numberOfTarget(target), &event);
         if (const int code = errno; result != 0)
             failAtLimit(code, ENOSPC, fmt::format("add events {:#x} to epoll fd {}", target.events, self),
                         "fs.epoll.max_user_watches");
@@ -109,7 +105,7 @@ private:
             return;
         event.events = target.events;
         event.data.u64 = target.data;
-        sys(::epoll_ctl(self, EPOLL_CTL_MOD, numberOf(target), &event), "set events {:#x} of epoll fd {}",
+        sys(::epoll_ctl(self, EPOLL_CTL_MOD, numberOfTarget(target), &event), "set events {:#x} of epoll fd {}",
             target.events, self);
     }
 
@@ -128,7 +124,7 @@ private:
     /// (epoll(7)). The number may be closed or refer to another file. For the call, criu opens the target's file at
     /// this number; afterwards it restores the other file.
     static void addUnderOldNumber(int self, const EventpollTfdEntry& target, PlacedFiles& files) {
-        const int number = numberOf(target);
+        const int number = numberOfTarget(target);
         const UniqueFd file = files.fetch(FileId{target.id});
         UniqueFd present;
         const int flags = ::fcntl(number, F_GETFD);

@@ -5,7 +5,6 @@
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 
-#include <atomic>
 #include <cerrno>
 
 #include "../../ptrace_call.hpp"
@@ -48,16 +47,10 @@ void Tracee::setExtendedState(std::span<const std::byte> state) {
 }
 
 std::optional<std::uint64_t> Tracee::shadowStackPointer() const {
-    // EINVAL for the right size means that the kernel doesn't know the register set at all.
-    static std::atomic<bool> unknown = false;
-    if (unknown)
-        return std::nullopt;
     std::uint64_t pointer = 0;
     iovec window{&pointer, sizeof(pointer)};
     if (rawPtrace(PTRACE_GETREGSET, tid_, shadowStackNote, addressOf(&window)) < 0) {
         const int code = errno;
-        if (code == EINVAL)
-            unknown = true;
         if (code == ENODEV || code == EINVAL || code == EIO)
             return std::nullopt;
         failRequest("PTRACE_GETREGSET (shadow stack)", code);

@@ -162,10 +162,11 @@ void DumpMemory::Work::readVmas(Item& item) {
     }
     if (inputs_.options.background && !inputs_.options.dryRun) {
         const TracedWork reading(inputs_.log, "read mappings");
-        item.vmas = kernel::readMaps(task.dir);
-        item.lateBytes = bytesForLateSmaps(inputs_.tree, task, item.vmas, segments.rules(), inputs_.log);
-        if (item.lateBytes != 0)
+        if (auto late = readMapsOnly(inputs_.tree, task, segments.rules(), inputs_.log)) {
+            item.vmas = std::move(late->maps);
+            item.lateBytes = late->bytes;
             return;
+        }
     }
     item.vmas = readMappings(task.dir, inputs_.log);
 }
@@ -184,7 +185,7 @@ void DumpMemory::Work::completeVmas(Item& item) {
         throw;
     }
     if (item.clone) {
-        // All pages of a clone are shared with the process. bytesForLateSmaps() has made sure that the tree shares no
+        // All pages of a clone are shared with the process. readMapsOnly() has made sure that the tree shares no
         // others, and restores only ask for processes of the tree.
         for (kernel::Vma& vma : item.vmas)
             vma.inCommon = 0;

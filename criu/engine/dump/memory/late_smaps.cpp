@@ -114,29 +114,32 @@ const Vma* findPart(std::span<const Vma> clone, const Vma& vma) {
 
 }  // namespace
 
-std::uint64_t bytesForLateSmaps(FrozenTree& tree, FrozenTask& task, std::span<const Vma> maps,
-                                const memory::VmaDumpRules& rules, Log& log) {
-    kernel::ProcBuffer buffer;
-    const kernel::TaskStatus status = kernel::readStatus(task.dir, buffer);
-    const std::uint64_t bytes = status.rssAnonymous.value_or(0) + status.vmSwap.value_or(0);
-    if (bytes < kWorthLateRead || maps.size() > kMostMappings)
-        return 0;
+std::optional<LateSmaps> readMapsOnly(FrozenTree& tree, FrozenTask& task, const memory::VmaDumpRules& rules, Log& log) {
+    const kernel::TaskStatus& status = task.status;
+    LateSmaps late;
+    late.bytes = status.rssAnonymous.value_or(0) + status.vmSwap.value_or(0);
+    if (late.bytes < kWorthLateRead)
+        return std::nullopt;
     const bool seccomp = !tree.seccompSuspended() &&
                          status.seccomp.value_or(kernel::SeccompMode::Disabled) != kernel::SeccompMode::Disabled;
     if (task.compat || seccomp || status.shadowStack || status.vmLocked.value_or(1) != 0 ||
-        status.hugetlbPages.value_or(0) != 0)
-        return 0;
+        status.hugetlbPages.value_or(0) != 0 || mayShareInTree(tree.tasks()))
+        return std::nullopt;
+    late.maps = kernel::readMaps(task.dir);
+    if (late.maps.size() > kMostMappings)
+        return std::nullopt;
     try {
-        if (mayShareInTree(tree.tasks()) || !areOfKnownKinds(task, maps, rules) ||
-            kernel::PagemapScanner(task.dir).mode() != kernel::PagemapScanner::Mode::Scan || mayBeWatched(task, maps))
-            return 0;
+        if (!areOfKnownKinds(task, late.maps, rules) ||
+            kernel::PagemapScanner(task.dir).mode() != kernel::PagemapScanner::Mode::Scan ||
+            mayBeWatched(task, late.maps))
+            return std::nullopt;
     } catch (const compel::TraceeGone&) {
         throw;
     } catch (const compel::Error& error) {
         log.debug("smaps of {} is read while it stands still: {}", task.describe(), error.what());
-        return 0;
+        return std::nullopt;
     }
-    return bytes;
+    return late;
 }
 
 bool hasAllMemory(const kernel::ProcPid& clone, const kernel::ProcPid& process, std::span<const Vma> maps) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -53,7 +54,7 @@ public:
     /// outlive this object. Throws Error.
     std::shared_ptr<MemoryClone> take(FrozenTask& task, std::span<const kernel::Vma> vmas,
                                       const memory::DumpedMemory& memory);
-    /// Does the same for mappings without the fields of smaps, which bytesForLateSmaps() has accepted. Doesn't log, and
+    /// Does the same for mappings without the fields of smaps, which readMapsOnly() has returned. Doesn't log, and
     /// also returns null if the clone lacks memory of the process: smaps of the process then tells the reason.
     std::shared_ptr<MemoryClone> takeWithoutSmaps(FrozenTask& task, std::span<const kernel::Vma> vmas,
                                                   const memory::DumpedMemory& memory);
@@ -80,15 +81,20 @@ private:
 // all other work in the freeze of a large process. So criu reads smaps of the stopped clone when the process runs
 // again. In the freeze, criu only reads /proc/PID/maps.
 
-/// Returns the bytes of private pages of a process if its mappings allow a late read of smaps; 0 if smaps must be read
-/// in the freeze. The decision needs facts that /proc/PID/maps doesn't show:
+/// Mappings of a process without the fields of smaps.
+struct LateSmaps {
+    std::vector<kernel::Vma> maps;
+    std::uint64_t bytes = 0;  ///< private pages, by /proc/PID/status
+};
+
+/// Reads /proc/PID/maps of a process that allows a late read of smaps. Returns nullopt if smaps must be read in the
+/// freeze. The decision needs facts that /proc/PID/maps doesn't show:
 /// - No userfaultfd watches a mapping: its owner could notice the clone, and the clone's mappings lose this flag.
 /// - No mapping is locked, because mappings of a clone aren't.
 /// - Each mapped file is a regular one of a file system without huge pages or device memory.
 /// - No process of the tree shares private pages, because all pages of a clone are shared.
-/// `maps`: readMaps() of the process.
-[[nodiscard]] std::uint64_t bytesForLateSmaps(FrozenTree& tree, FrozenTask& task, std::span<const kernel::Vma> maps,
-                                              const memory::VmaDumpRules& rules, Log& log);
+[[nodiscard]] std::optional<LateSmaps> readMapsOnly(FrozenTree& tree, FrozenTask& task,
+                                                    const memory::VmaDumpRules& rules, Log& log);
 
 /// Returns true if the clone has all mappings and contents of the frozen process. The kernel omits MADV_DONTFORK areas
 /// in a clone, and contents of MADV_WIPEONFORK areas (dup_mmap(), mm/mmap.c).

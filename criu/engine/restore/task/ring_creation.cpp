@@ -18,6 +18,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
+#include "criu/files/epoll_target.hpp"
 #include "criu/files/polled_ring.hpp"
 #include "criu/files/user_limit.hpp"
 #include "criu/image/record.hpp"
@@ -53,16 +54,11 @@ const model::FdSlot& slotIn(const model::Task& task, FileId file) {
     return *found;
 }
 
-/// Returns the number under which the ring is in the set of the epoll file.
-int numberOf(const EventpollTfdEntry& target) {
-    return static_cast<int>(target.has_old_tfd != 0 ? target.old_tfd : target.tfd);
-}
-
 /// Adds a ring to an epoll file. The kernel identifies a target by its descriptor number in the calling process, too
 /// (epoll(7)). So a thread of criu makes the call, with the ring at this number of a descriptor table of its own.
 void addTo(const WatchedRing& watched, pid_t process, int ring) {
     kernel::runInThread([&] {
-        const int number = numberOf(*watched.target);
+        const int number = files::numberOfTarget(*watched.target);
         sys(::unshare(CLONE_FILES), "create a descriptor table for an epoll target");
         int epoll = kernel::PidFd(watched.holder).getFd(watched.epoll).release();
         const int target = kernel::PidFd(process).getFd(ring).release();
