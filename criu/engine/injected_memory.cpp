@@ -64,8 +64,9 @@ std::optional<InjectedRange> findInjection(const kernel::ProcPid& process, pid_t
             continue;
         const kernel::Vma* const next = i + 1 < all.size() && all[i + 1].start == vma.end ? &all[i + 1] : nullptr;
         const bool hasData =
-            next != nullptr && ((next->prot == (PROT_READ | PROT_WRITE) && next->size() >= record.dataSize) ||
-                                (next->prot == vma.prot && next->size() == record.dataSize));
+            next != nullptr &&
+            ((next->prot == (PROT_READ | PROT_WRITE) && next->size() >= record.dataSize) ||
+             (next->prot == vma.prot && next->size() == record.dataSize && kernel::isAnonymous(*next)));
         const bool isBoth = vma.size() == both;
         if (holds(*record.blob, compel::RemoteMemory(pid), vma.start, isBoth || hasData))
             return InjectedRange{vma.start, codeSize, isBoth || hasData ? both : codeSize};

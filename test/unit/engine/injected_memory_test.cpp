@@ -7,6 +7,7 @@
 #include <compel/process.hpp>
 #include <compel/remote_syscalls.hpp>
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -19,6 +20,7 @@
 #include <fstream>
 #include <future>
 #include <iterator>
+#include <span>
 #include <string>
 #include <thread>
 
@@ -151,6 +153,29 @@ TEST_CASE("rescue finds any part of a blob that a killed dump has mapped", "[inj
     CHECK(reader.maps() != before);
     CHECK(engine::unmapInjection(reader.line(), engine::rescueDeadline()));
     CHECK(reader.maps() == before);
+    CHECK(reader.finishes());
+}
+
+TEST_CASE("rescue keeps code of the program after a blob whose data were unmapped", "[injected]") {
+    const Reader reader;
+    const auto code = reader.inject();
+    const std::uint64_t size = pageAlignUp(kData);
+    {
+        auto process = compel::FrozenProcess::freeze(reader.pid());
+        compel::RemoteSyscalls calls(process.leader(), process.syscallInstruction());
+        const auto path = calls.mmap(0, machinePageSize(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
+        process.memory().write(path, std::as_bytes(std::span("/proc/self/exe")));
+        const auto program =
+            calls.checkedCall("openat", SYS_openat, {static_cast<std::uint64_t>(AT_FDCWD), path, O_RDONLY});
+        calls.mmap(code + codeSize(), size, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, static_cast<int>(program));
+    }
+    const auto mapsProgram = [&] {
+        const std::string start = fmt::format("{:x}-", code + codeSize());
+        return reader.maps().find(start) != std::string::npos;
+    };
+    REQUIRE(mapsProgram());
+    CHECK(engine::unmapInjection(reader.line(), engine::rescueDeadline()));
+    CHECK(mapsProgram());
     CHECK(reader.finishes());
 }
 
