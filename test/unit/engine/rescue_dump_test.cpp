@@ -156,12 +156,7 @@ TEST_CASE("rescue removes the network lock of a killed dump", "[rescue]") {
         WARN("skipped: libnftables isn't installed");
         return;
     }
-    // A thread of its own, because it enters a new network namespace.
-    kernel::runInThread([] {
-        if (::unshare(CLONE_NEWNET) != 0) {
-            WARN("skipped: this user can't create network namespaces");
-            return;
-        }
+    test::inNewNetwork([] {
         const auto tables = [] { return kernel::Nftables().run("list tables inet\n"); };
         kernel::Nftables().run("add table inet CRIU-0123-ab\nadd table inet kept\n");
         JournalFolder folder;
@@ -179,11 +174,7 @@ TEST_CASE("rescue removes the iptables rules of a killed dump", "[rescue]") {
         WARN("skipped: iptables isn't installed");
         return;
     }
-    kernel::runInThread([&] {
-        if (::unshare(CLONE_NEWNET) != 0) {
-            WARN("skipped: this user can't create network namespaces");
-            return;
-        }
+    test::inNewNetwork([&] {
         sockets::InetConnection connection;
         connection.local.words[0] = connection.remote.words[0] = htonl(INADDR_LOOPBACK);
         connection.local.port = 80;
@@ -203,11 +194,7 @@ TEST_CASE("rescue removes the iptables rules of a killed dump", "[rescue]") {
 }
 
 TEST_CASE("rescue restores options of sockets that a killed dump has changed", "[rescue]") {
-    kernel::runInThread([] {
-        if (::unshare(CLONE_NEWNET) != 0) {
-            WARN("skipped: this user can't create network namespaces");
-            return;
-        }
+    test::inNewNetwork([] {
         const auto make = [](int reuse) {
             UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
             REQUIRE(::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof(reuse)) == 0);

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include "criu/base/journal.hpp"
 #include "criu/base/log.hpp"
 #include "criu/engine/rescue.hpp"
+#include "criu/kernel/namespace_visit.hpp"
 #include "criu/kernel/proc/proc_ns.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/kernel/proc/stat.hpp"
@@ -33,6 +35,17 @@ inline std::string freezerHierarchy() {
         if (type == "cgroup2" || (type == "cgroup" && options.find("freezer") != std::string::npos && found.empty()))
             found = path;
     return found;
+}
+
+/// Calls `work` in a thread with a new network namespace, if this user can create one.
+template <typename Work>
+void inNewNetwork(const Work& work) {
+    kernel::runInThread([&work] {
+        if (::unshare(CLONE_NEWNET) == 0)
+            work();
+        else
+            WARN("skipped: this user can't create network namespaces");
+    });
 }
 
 /// Directory for journals, and a file with a temporary link.

@@ -359,11 +359,7 @@ TEST_CASE("rescue completes the network of a killed restore whose tree runs", "[
         WARN("skipped: libnftables isn't installed");
         return;
     }
-    kernel::runInThread([] {
-        if (::unshare(CLONE_NEWNET) != 0) {
-            WARN("skipped: this user can't create network namespaces");
-            return;
-        }
+    test::inNewNetwork([] {
         const auto network =
             std::to_string(kernel::namespaceInode(kernel::openOwnNamespace(kernel::NamespaceKind::Net).get()));
         kernel::Nftables().run("add table inet CRIU-0123-ab\nadd table inet kept\n");
