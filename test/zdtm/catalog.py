@@ -116,7 +116,7 @@ class Program:
 
     def may_run_in(self, mode):
         """Returns true if the program can be dumped and restored, and doesn't exclude the mode."""
-        return ("once" in self.modes if self.modes else True) and mode.name not in self.not_in
+        return ("once" in self.modes if self.modes else True) and not {mode.name, mode.like}.intersection(self.not_in)
 
 
 def _list(text):

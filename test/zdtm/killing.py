@@ -250,10 +250,22 @@ class KilledRestores:
         if code != 0:
             raise Failed(f"a traced restore ended with {code} ({images})")
         self.find_root()
-        subject.require_unchanged("after a restore")
+        self.require_restored()
         subject.warns = None  # the restored tree lacks what a dump warns about
         subject.ignore = masks_of_stopped(subject)
         self.dump()
+
+    def dump_options(self):
+        """Returns options of dumps, in addition to the program's."""
+        return []
+
+    def restore_options(self):
+        """Returns options of restores, in addition to the program's."""
+        return []
+
+    def require_restored(self):
+        """Requires the first restored tree to be unchanged."""
+        self.subject.require_unchanged("after a restore")
 
     def dump(self):
         """Dumps the tree, and stores what a killed restore must leave of the files and mounts."""
@@ -261,16 +273,16 @@ class KilledRestores:
         self.images = self.subject.images(f"images-{self.turns}")
         if self.everyone:
             with KilledGroup(self.subject) as group:
-                self.subject.dump(InGroup(self.subject.ours, group), self.images)
+                self.subject.dump(InGroup(self.subject.ours, group), self.images, self.dump_options())
         else:
-            self.subject.dump(self.subject.ours, self.images)
+            self.subject.dump(self.subject.ours, self.images, self.dump_options())
         self.before = (self.subject.list_files(), outside(self.network))
 
     def trace(self, log, point):
         """Restores the tree, and kills criu at a point. Returns its Counts and exit code."""
         subject = self.subject
         subject.init.ended.pop(subject.root, None)
-        options = ["-d", *subject.restore_options]
+        options = ["-d", *subject.restore_options, *self.restore_options()]
         if subject.own_users:
             os.chmod(self.images, 0o700)  # users of the namespace must not read images
         name = f"restore-{os.path.basename(log)}.log"
@@ -393,6 +405,7 @@ def judge(subject, task, killed):
     """Makes the kills of a KilledRestores, and then restores the tree."""
     for _ in range(task["turns"]):
         killed.turn()
+    subject.restore_options = [*subject.restore_options, *killed.restore_options()]
     subject.require_success(subject.try_restore(subject.ours, killed.images))
     subject.require_unchanged("after the last restore", leftovers=True)
     subject.check()
@@ -417,8 +430,13 @@ def kill_at_call(subject, command, images, options, point):
 
 def dump_killed(subject, task):
     """Kills dumps at system calls. The tree must continue unchanged."""
+    kill_dumps(subject, task, [])
+
+
+def kill_dumps(subject, task, more):
+    """Kills dumps with further options at system calls."""
     source = random.Random(task["seed"])
-    options = ["--leave-running", *subject.dump_options]
+    options = ["--leave-running", *subject.dump_options, *more]
     whole, _ = kill_at_call(subject, "dump", subject.images("whole"), options, None)
     subject.ignore = masks_of_stopped(subject)
     for turn in range(task["turns"]):

@@ -17,16 +17,18 @@ class Mode:
     """A mode: its name and function.
 
     scenario: programs have to ask for it. exchange: it needs another criu. beyond_42: CRIU 4.2 fails it. of_memory: it
-    tests how memory is stored, so other programs run in it only if it is named.
+    tests how memory is stored, so other programs run in it only if it is named. like: programs that exclude this other mode
+    exclude the mode, too.
     """
 
-    def __init__(self, name, run, scenario=False, exchange=False, beyond_42=False, of_memory=False):
+    def __init__(self, name, run, scenario=False, exchange=False, beyond_42=False, of_memory=False, like=None):
         self.name = name
         self.run = run
         self.scenario = scenario
         self.exchange = exchange
         self.beyond_42 = beyond_42
         self.of_memory = of_memory
+        self.like = like
 
 
 def once(subject, _task):
