@@ -407,6 +407,7 @@ def judge(subject, task, killed):
         killed.turn()
     subject.restore_options = [*subject.restore_options, *killed.restore_options()]
     subject.require_success(subject.try_restore(subject.ours, killed.images))
+    killed.find_root()
     subject.require_unchanged("after the last restore", leftovers=True)
     subject.check()
 

@@ -44,6 +44,16 @@ class KilledClones(killing.KilledRestores):
         subject.require_running("after a restore")
         subject.state = procstate.picture(subject.root)
 
+    def living(self):
+        """Returns the orphans that aren't shared-pages daemons."""
+        daemons = killing.processes_of(self.subject.ours.binary)
+        return [pid for pid in super().living() if pid not in daemons]
+
+    def find_root(self):
+        """Finds the root, and the daemons that a living clone may have."""
+        super().find_root()
+        self.subject.servers = set(killing.processes_of(self.subject.ours.binary))
+
 
 def stream_restore_killed(subject, task):
     """Kills restores from a stream at system calls. The tree must run as dumped, or nothing of it may be left."""

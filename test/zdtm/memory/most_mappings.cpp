@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: modes once
-// zdtm: not-in dump-killed
+// zdtm: not-in dump-killed, clones-killed
 #include <fstream>
 
 #include "zdtm.hpp"
