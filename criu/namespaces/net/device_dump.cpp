@@ -108,6 +108,9 @@ void DeviceDump::warnOfLosses(const NetworkLink& link) const {
         log_.loss(Loss::BridgeVlans, "Bridge {} filters by VLAN; the VLANs of its ports aren't kept", link.name);
     if (link.kind == "vxlan" && numberIn<std::uint8_t>(link, IFLA_VXLAN_VNIFILTER).value_or(0) != 0)
         log_.loss(Loss::Forwarding, "Device {} filters by VNI; its list of VNIs isn't kept", link.name);
+    for (const std::uint16_t option : unknownOptions(link.kind, link.options))
+        log_.loss(Loss::Forwarding, "Device {} has option {} of {}, which this criu doesn't know and doesn't keep",
+                  link.name, option, link.kind);
 }
 
 const DeviceDump::Device* DeviceDump::find(std::uint32_t index) const {

@@ -75,18 +75,29 @@ constexpr std::uint16_t kIpvlan[] = {IFLA_IPVLAN_MODE, IFLA_IPVLAN_FLAGS};
 
 // Options of a vxlan device that the kernel shows as a number and takes as a flag without a value.
 constexpr std::uint16_t kVxlanFlags[] = {IFLA_VXLAN_TTL_INHERIT};
-// Largest option of a vxlan device that criu knows: IFLA_VXLAN_LOCALBYPASS (6.5), which the headers of Debian 12 lack.
-constexpr std::uint16_t kLastVxlan = 31;
+// Largest option of a vxlan device that criu knows, IFLA_VXLAN_MC_ROUTE. The headers of Debian 12 lack this option,
+// IFLA_VXLAN_LOCALBYPASS (Linux 6.5), IFLA_VXLAN_LABEL_POLICY (6.7) and IFLA_VXLAN_RESERVED_BITS (6.14).
+constexpr std::uint16_t kLastVxlan = 34;
+// Options of a vxlan device that the kernel always shows, and refuses in some cases although they are 0: the label
+// policy (32) without IPv6, and IFLA_VXLAN_REMCSUM_RX beside reserved bits (vxlan_nl2conf(), Linux 6.18).
+constexpr std::uint16_t kVxlanNonZero[] = {32, IFLA_VXLAN_REMCSUM_RX};
+
+bool contains(Types types, std::uint16_t type) {
+    return std::find(types.begin(), types.end(), type) != types.end();
+}
+
+bool isZero(const LinkOption& option) {
+    return std::all_of(option.value.begin(), option.value.end(), [](std::byte byte) { return byte == std::byte{0}; });
+}
 
 /// Returns the options of a vxlan device in the form in which the kernel takes them.
 std::vector<LinkOption> vxlanOptions(std::span<const LinkOption> told) {
     std::vector<LinkOption> kept;
     for (const LinkOption& option : told) {
-        if (option.type == IFLA_VXLAN_UNSPEC || option.type > kLastVxlan)
+        if (option.type == IFLA_VXLAN_UNSPEC || option.type > kLastVxlan ||
+            (contains(kVxlanNonZero, option.type) && isZero(option)))
             continue;
-        const bool flag =
-            std::find(std::begin(kVxlanFlags), std::end(kVxlanFlags), option.type) != std::end(kVxlanFlags);
-        if (!flag)
+        if (!contains(kVxlanFlags, option.type))
             kept.push_back(option);
         else if (option.value.empty() || option.value.front() != std::byte{0})
             kept.push_back({option.type, {}});
@@ -117,9 +128,8 @@ std::vector<LinkOption> vlanOptions(std::vector<LinkOption> told) {
 
 std::vector<LinkOption> only(Types types, std::span<const LinkOption> told) {
     std::vector<LinkOption> kept;
-    std::copy_if(told.begin(), told.end(), std::back_inserter(kept), [&](const LinkOption& option) {
-        return std::find(types.begin(), types.end(), option.type) != types.end();
-    });
+    std::copy_if(told.begin(), told.end(), std::back_inserter(kept),
+                 [&](const LinkOption& option) { return contains(types, option.type); });
     return kept;
 }
 
@@ -135,6 +145,14 @@ std::vector<LinkOption> settableOptions(std::string_view kind, std::span<const L
     if (kind == "vxlan")
         return vxlanOptions(told);
     return {};
+}
+
+std::vector<std::uint16_t> unknownOptions(std::string_view kind, std::span<const LinkOption> told) {
+    std::vector<std::uint16_t> unknown;
+    for (const LinkOption& option : told)
+        if (kind == "vxlan" && option.type > kLastVxlan && !isZero(option))
+            unknown.push_back(option.type);
+    return unknown;
 }
 
 std::vector<LinkOption> creationOptions(std::string_view kind, std::vector<LinkOption> wanted) {

@@ -19,6 +19,11 @@ namespace criu::namespaces {
 [[nodiscard]] std::vector<kernel::LinkOption> settableOptions(std::string_view kind,
                                                               std::span<const kernel::LinkOption> told);
 
+/// Returns the numbers of options with a value other than zero that only a newer criu can restore for a device of this
+/// kind.
+[[nodiscard]] std::vector<std::uint16_t> unknownOptions(std::string_view kind,
+                                                        std::span<const kernel::LinkOption> told);
+
 /// Returns the options with which a restore creates a device of this kind, such as "vlan". It is empty for kinds whose
 /// options a restore sets later. `wanted`: result of settableOptions().
 [[nodiscard]] std::vector<kernel::LinkOption> creationOptions(std::string_view kind,

@@ -206,6 +206,14 @@ TEST_CASE("a device's master, its peer's namespace and what its driver tells") {
     CHECK(namespaces::settableOptions("vxlan", inherits) == asFlag);
     const std::vector<kernel::LinkOption> fixed = {{IFLA_VXLAN_TTL_INHERIT, {std::byte{0}}}};
     CHECK(namespaces::settableOptions("vxlan", fixed).empty());
+    // The headers of Debian 12 lack IFLA_VXLAN_RESERVED_BITS (33).
+    const std::vector<kernel::LinkOption> newer = {{33, asBytes(std::uint64_t{7})}};
+    CHECK(namespaces::settableOptions("vxlan", newer) == newer);
+    CHECK(namespaces::unknownOptions("vxlan", newer).empty());
+    const std::vector<kernel::LinkOption> newest = {{200, {std::byte{0}}}, {201, {std::byte{1}}}};
+    CHECK(namespaces::settableOptions("vxlan", newest).empty());
+    CHECK(namespaces::unknownOptions("vxlan", newest) == std::vector<std::uint16_t>{201});
+    CHECK(namespaces::unknownOptions("dummy", newest).empty());
     const std::vector<kernel::LinkOption> above = {{IFLA_VXLAN_LINK, asBytes(std::uint32_t{31})}};
     CHECK(namespaces::lowerInOptions("vxlan", above) == 31);
     CHECK_FALSE(namespaces::lowerInOptions("vlan", above));
