@@ -205,6 +205,7 @@ def blocks_all(pid):
 def processes_of(binary):
     """Returns the processes that execute a program."""
     found = []
+    binary = os.path.realpath(binary)
     for pid in processes.pids():
         try:
             if os.readlink(f"/proc/{pid}/exe") == binary:

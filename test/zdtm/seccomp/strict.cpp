@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The kernel ends the process if criu dies after it has resumed it for the last munmap(2): PTRACE_O_SUSPEND_SECCOMP
-// ends with the tracer, and the kernel checks the call later, when the thread runs (syscall_trace_enter() of Linux).
-// zdtm: not-in restore-killed, restore-all-killed
+// The kernel ends the process if criu dies after it has resumed it for a system call: PTRACE_O_SUSPEND_SECCOMP ends with
+// the tracer, and the kernel checks the call later, when the thread runs (syscall_trace_enter() of Linux).
+// zdtm: not-in all-killed, dump-killed, pre-dump-killed, restore-killed, restore-all-killed
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
