@@ -30,6 +30,7 @@
 #include "criu/namespaces/net/moved_device.hpp"
 #include "criu/sockets/network_lock.hpp"
 #include "criu/sockets/tcp_repair.hpp"
+#include "criu/tty/terminal_record.hpp"
 
 namespace criu::engine {
 namespace {
@@ -258,6 +259,12 @@ void JournalReverter::endRepairs(const std::vector<JournalLine>& lines) const {
     }
     if (ended != 0)
         report_(fmt::format("ended the repair mode of {} TCP sockets", ended));
+}
+
+void JournalReverter::restoreTerminal(const std::vector<JournalLine>& lines) const {
+    const JournalLine* const line = tty::recordedTerminal(lines);
+    if (line != nullptr && tty::restoreTerminal(*line))
+        report_(fmt::format("restored the settings of /dev/pts/{}", numberOf(line->at(4))));
 }
 
 bool JournalReverter::endHalfTree(const JournalLine& line) {

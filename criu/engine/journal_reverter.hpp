@@ -75,6 +75,8 @@ public:
     /// Ends repair mode of all TCP sockets of the tree. `lines`: journal; sockets in its lines "options" get their
     /// options again.
     void endRepairs(const std::vector<JournalLine>& lines) const;
+    /// Gives the terminal of a line "terminal" without end its settings again.
+    void restoreTerminal(const std::vector<JournalLine>& lines) const;
     /// Kills the processes of a line "resuming" if some of them have ended. Returns false if all of them run.
     bool endHalfTree(const JournalLine& line);
 

@@ -148,6 +148,7 @@ Reverted revertDump(const std::vector<JournalLine>& lines, bool mayRun, const Re
         done = succeeds(reports, [&] { revertLine(reverter, *line, stillFrozen); }) && done;
     done = removeLocks(reverter, lines, "rules", reports) && done;
     done = succeeds(reports, [&] { reverter.endRepairs(lines); }) && done;
+    done = succeeds(reports, [&] { reverter.restoreTerminal(lines); }) && done;
     return done ? Reverted::Done : Reverted::Failed;
 }
 

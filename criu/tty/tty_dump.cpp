@@ -309,6 +309,8 @@ void TtyDump::take(const Terminal& master, files::FileDump& dump) {
     taken.inputId = master.info->id - 1;
     taken.settings = *settings;
     taken.packets = master.info->packet_mode != 0;
+    if (const auto recorded = recordedMaster(master, dump))
+        recordTerminal(*recorded, taken.packets, *settings, kernel::readLockedSettings(fd), dump.log().journal());
     if (taken.packets)
         kernel::setPacketMode(fd, false);
     takeOutput(fd, taken.output);
@@ -316,6 +318,19 @@ void TtyDump::take(const Terminal& master, files::FileDump& dump) {
     takeInput(slaveFd.get(), taken.input);
     // Writes the bytes again at once: if criu were killed later, they would be lost.
     putBack(taken, dump.log());
+}
+
+/// Returns a descriptor of the master in the tree; nothing if only messages in flight contain it.
+std::optional<RecordedMaster> TtyDump::recordedMaster(const Terminal& master, const files::FileDump& dump) {
+    for (const TtyFileEntry* const file : master.files)
+        for (const HostPid pid : dump.users(FileId(file->id)))
+            for (const files::SeenFd& seen : dump.descriptorsOf(pid))
+                if (seen.id == FileId(file->id)) {
+                    kernel::ProcBuffer buffer;
+                    return RecordedMaster{pid, kernel::readStat(kernel::ProcDir().open(pid.value), buffer).startTime,
+                                          seen.fd, master.number};
+                }
+    return std::nullopt;
 }
 
 /// Lets a process that has the master exchange the bytes. Returns false if no process can.
@@ -412,6 +427,7 @@ void TtyDump::putBack(Taken& taken, Log& log) noexcept {
     } catch (const std::exception& error) {
         log.warn("{}: it is no longer in packet mode: {}", taken.who, error.what());
     }
+    recordTerminalEnd(log.journal());
 }
 
 void TtyDump::putBack(Log& log) noexcept {

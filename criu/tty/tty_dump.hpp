@@ -9,6 +9,7 @@
 #include "criu/files/file_dump.hpp"
 #include "criu/tty/pty_queue.hpp"
 #include "criu/tty/seen_session.hpp"
+#include "criu/tty/terminal_record.hpp"
 #include "criu/tty/tty_entry.hpp"
 
 namespace criu::tty {
@@ -65,6 +66,7 @@ private:
     /// Writes the bytes that criu has read from one terminal to this terminal again. Does nothing if this has already
     /// happened. Only logs failures.
     static void putBack(Taken& taken, Log& log) noexcept;
+    static std::optional<RecordedMaster> recordedMaster(const Terminal& master, const files::FileDump& dump);
     Terminal& find(Terminal seen);
     static void look(Terminal& terminal, const files::OpenFd& file, const model::IdMap& ids, Arena& arena);
     [[nodiscard]] const Terminal* masterOf(const Terminal& slave) const;

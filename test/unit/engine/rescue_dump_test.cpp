@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -35,6 +36,7 @@
 #include "criu/sockets/iptables_rule.hpp"
 #include "criu/sockets/network_lock.hpp"
 #include "criu/sockets/tcp_repair.hpp"
+#include "criu/tty/terminal_record.hpp"
 #include "engine/rescue_fixture.hpp"
 
 using namespace criu;
@@ -229,6 +231,42 @@ TEST_CASE("rescue restores options of sockets that a killed dump has changed", "
         if (::getsockopt(out.get(), SOL_SOCKET, SO_PEEK_OFF, &offset, &size) == 0)  // Linux 6.9
             CHECK(offset == 5);
     });
+}
+
+TEST_CASE("rescue restores the settings of a terminal that a killed dump was reading", "[rescue]") {
+    const UniqueFd master(::open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC));
+    if (!master) {
+        WARN("skipped: no pseudoterminals here");
+        return;
+    }
+    kernel::setPtyLocked(master.get(), false);
+    const UniqueFd slave(kernel::openSlaveOf(master.get(), O_RDWR | O_NOCTTY | O_CLOEXEC));
+    REQUIRE(slave.get() >= 0);
+    const auto before = kernel::readLineSettings(slave.get());
+    REQUIRE(before);
+    kernel::LineSettings locked;
+    locked.local = ISIG;
+    JournalFolder folder;
+    folder.begin();
+    const tty::RecordedMaster where{HostPid(::getpid()), JournalFolder::startTime(), master.get(),
+                                    kernel::ptyNumber(master.get())};
+    tty::recordTerminal(where, true, *before, locked, folder.lines());
+    // The state in which a killed criu leaves the terminal.
+    kernel::LineSettings raw = *before;
+    raw.local &= ~static_cast<std::uint32_t>(ICANON);
+    kernel::writeLineSettings(slave.get(), raw);
+    SECTION("killed between begin and end") {
+        CHECK_THAT(folder.rescue(), Catch::Contains("restored the settings of /dev/pts/"));
+        CHECK(kernel::inPacketMode(master.get()));
+        CHECK(kernel::readLineSettings(slave.get()) == before);
+        CHECK(kernel::readLockedSettings(slave.get()) == locked);
+    }
+    SECTION("killed after the end") {
+        tty::recordTerminalEnd(folder.lines());
+        CHECK_THAT(folder.rescue(), !Catch::Contains("restored the settings"));
+        CHECK_FALSE(kernel::inPacketMode(master.get()));
+        CHECK(kernel::readLineSettings(slave.get()) == raw);
+    }
 }
 
 TEST_CASE("rescue unmaps memory of a killed dump in a process", "[rescue]") {

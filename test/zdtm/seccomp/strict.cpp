@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The kernel ends the process if criu dies after it has resumed it for a system call: PTRACE_O_SUSPEND_SECCOMP ends with
-// the tracer, and the kernel checks the call later, when the thread runs (syscall_trace_enter() of Linux).
+// The kernel ends the process if criu dies after it has resumed it for a system call: PTRACE_O_SUSPEND_SECCOMP ends
+// with the tracer, and the kernel checks the call later, when the thread runs (syscall_trace_enter() of Linux).
 // zdtm: not-in all-killed, dump-killed, pre-dump-killed, restore-killed, restore-all-killed
 #include <linux/seccomp.h>
 #include <sys/prctl.h>

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/tty/terminal_record.hpp"
+
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "criu/base/error.hpp"
+#include "criu/kernel/proc/pidfd.hpp"
+#include "criu/kernel/proc/procdir.hpp"
+#include "criu/kernel/proc/stat.hpp"
+
+namespace criu::tty {
+namespace {
+
+constexpr std::string_view kBegin = "terminal";
+constexpr std::string_view kEnd = "terminal-end";
+constexpr std::size_t kFields = 8;
+
+using Raw = std::array<unsigned char, sizeof(kernel::LineSettings)>;
+
+std::string hexOf(const kernel::LineSettings& settings) {
+    Raw raw;
+    std::memcpy(raw.data(), &settings, raw.size());
+    std::string text;
+    for (const unsigned char byte : raw)
+        text += fmt::format("{:02x}", byte);
+    return text;
+}
+
+kernel::LineSettings settingsOf(std::string_view hex) {
+    Raw raw{};
+    if (hex.size() != 2 * raw.size())
+        fail("the journal is damaged: settings of a terminal have {} digits", hex.size());
+    for (std::size_t at = 0; at < raw.size(); ++at) {
+        const char* const first = hex.data() + 2 * at;
+        if (std::from_chars(first, first + 2, raw[at], 16).ptr != first + 2)
+            fail("the journal is damaged: settings of a terminal aren't hexadecimal");
+    }
+    kernel::LineSettings settings;
+    std::memcpy(&settings, raw.data(), raw.size());
+    return settings;
+}
+
+/// Returns the master of the line; an invalid descriptor if the process has ended or has replaced the descriptor.
+UniqueFd masterOf(const JournalLine& line) {
+    try {
+        const auto pid = static_cast<pid_t>(numberOf(line[1]));
+        const kernel::PidFd process(pid);
+        kernel::ProcBuffer buffer;
+        if (kernel::readStat(kernel::ProcDir().open(pid), buffer).startTime != numberOf(line[2]))
+            return {};
+        UniqueFd master = process.getFd(static_cast<int>(numberOf(line[3])));
+        return kernel::ptyNumber(master.get()) == numberOf(line[4]) ? std::move(master) : UniqueFd();
+    } catch (const Error&) {
+        return {};
+    }
+}
+
+}  // namespace
+
+void recordTerminal(const RecordedMaster& master, bool packets, const kernel::LineSettings& line,
+                    const kernel::LineSettings& locked, Journal& journal) noexcept {
+    if (!journal.isOpen())
+        return;
+    try {
+        journal.record(JournalLine{std::string(kBegin), fmt::format("{}", master.process),
+                                   fmt::format("{}", master.startTime), fmt::format("{}", master.fd),
+                                   fmt::format("{}", master.number), packets ? "1" : "0", hexOf(line), hexOf(locked)});
+    } catch (const std::exception&) {
+        return;  // the journal is for killed dumps only
+    }
+}
+
+void recordTerminalEnd(Journal& journal) noexcept {
+    if (journal.isOpen())
+        journal.record({kEnd});
+}
+
+const JournalLine* recordedTerminal(const std::vector<JournalLine>& lines) {
+    const JournalLine* open = nullptr;
+    for (const JournalLine& line : lines)
+        if (line.front() == kBegin && line.size() == kFields)
+            open = &line;
+        else if (line.front() == kEnd)
+            open = nullptr;
+    return open;
+}
+
+bool restoreTerminal(const JournalLine& line) {
+    const kernel::LineSettings settings = settingsOf(line[6]);
+    const kernel::LineSettings locked = settingsOf(line[7]);
+    const UniqueFd master = masterOf(line);
+    if (!master || !kernel::readLineSettings(master.get()))
+        return false;
+    kernel::writeLineSettings(master.get(), settings);
+    // Only CAP_SYS_ADMIN allows this call, also for equal settings.
+    if (kernel::readLockedSettings(master.get()) != locked)
+        kernel::writeLockedSettings(master.get(), locked);
+    if (numberOf(line[5]) != 0)
+        kernel::setPacketMode(master.get(), true);
+    return true;
+}
+
+}  // namespace criu::tty
