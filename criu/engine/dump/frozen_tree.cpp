@@ -211,8 +211,10 @@ void FrozenTree::add(HostPid pid) {
         if (!seizeOthers(*task, pid))
             task->state = model::TaskState::Dead;
     } else {
-        refuseKernelThread(*task);
-        refuseTraced(*task);
+        if (looksFirst) {
+            refuseKernelThread(*task);
+            refuseTraced(*task);
+        }
         before_(pid);
         try {
             task->process = seizeAsAllowed(pid);
