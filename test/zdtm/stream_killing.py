@@ -53,6 +53,10 @@ class KilledClones(killing.KilledRestores):
     def find_root(self):
         """Finds the root, and the daemons that a living clone may have."""
         super().find_root()
+        self.find_daemons()
+
+    def find_daemons(self):
+        """Lets the tests expect shared-pages daemons."""
         self.subject.servers = set(killing.processes_of(self.subject.ours.binary))
 
 
