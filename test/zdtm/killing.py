@@ -44,19 +44,19 @@ def finish(subject, options=()):
     subject.check()
 
 
-def all_killed(subject, task):
+def all_killed(subject, task, options=()):
     """Kills all processes of a dump at random moments. The tree must continue unchanged, or must have ended with
-    complete images."""
+    complete images. With --background among the options, the tree never ends."""
     images = subject.images("whole")
-    whole = subject.ours.dump(subject.root, images, [*subject.dump_options, "--leave-running"])
+    whole = subject.ours.dump(subject.root, images, [*subject.dump_options, *options, "--leave-running"])
     subject.require_success(whole)
     subject.require_unchanged("after dump --leave-running")
     whens = modes.moments(task["seed"], whole.seconds * 1.1)
     subject.ignore = masks_of_stopped(subject)
     for turn in range(task["turns"]):
-        ends = turn % 2 == 1
+        ends = turn % 2 == 1 and not options
         images = subject.images(f"killed-{turn}")
-        moment, code = kill_all(subject, images, next(whens), [] if ends else ["--leave-running"])
+        moment, code = kill_all(subject, images, next(whens), options if ends else [*options, "--leave-running"])
         when = f"after SIGKILL of all of criu at {1000 * moment:.1f} of {1000 * whole.seconds:.1f} ms of {images}"
         complete = os.path.exists(os.path.join(images, "inventory.img"))
         # Must not take from a tree, nor from complete images, what they need.
@@ -453,6 +453,16 @@ def kill_dumps(subject, task, more):
     finish(subject)
 
 
+def background_killed(subject, task):
+    """Kills dumps in the background at system calls. Each process has enough memory for a memory snapshot."""
+    kill_dumps(subject, task, ["--background"])
+
+
+def background_all_killed(subject, task):
+    """Kills all processes of dumps in the background at random moments."""
+    all_killed(subject, task, ["--background"])
+
+
 def pre_dump_killed(subject, task):
     """Kills pre-dumps at system calls of the working process. The tree must continue unchanged. Later pre-dumps and a dump
     can use the directories of complete pre-dumps as parents."""
@@ -474,6 +484,8 @@ def pre_dump_killed(subject, task):
 SCENARIOS = [
     modes.Mode("all-killed", all_killed, scenario=True, beyond_42=True),
     modes.Mode("dump-killed", dump_killed, scenario=True, beyond_42=True),
+    modes.Mode("background-killed", background_killed, scenario=True, beyond_42=True, like="dump-killed"),
+    modes.Mode("background-all-killed", background_all_killed, scenario=True, beyond_42=True, like="all-killed"),
     modes.Mode("pre-dump-killed", pre_dump_killed, scenario=True, beyond_42=True),
     modes.Mode("restore-killed", restore_killed, scenario=True, beyond_42=True),
     modes.Mode("restore-all-killed", restore_all_killed, scenario=True, beyond_42=True),

@@ -66,6 +66,8 @@ class Subject:
         environment = None
         if self.mode.endswith("-killed"):
             environment = {**processes.ENVIRONMENT, "ZDTM_KILLED": "1"}  # for programs that a kill may change
+            if self.mode.startswith("background-"):
+                environment["ZDTM_MUCH"] = "1"  # memory for a memory snapshot
         if self.outside == "echo":
             self.echo = echo.EchoServer()
             environment = {**(environment or {}), "ZDTM_ECHO": str(self.echo.port)}
