@@ -215,8 +215,9 @@ SyscallInstruction syscallInstructionIn(const Blob& blob, RemoteAddress code) {
     return {addressOf(syscallReturnBytes), addressOf(restorerBytes)};
 }
 
-BlobRun::BlobRun(Tracee& tracee, const RemoteMemory& memory, RemoteAddress code, const Blob& blob, EndSignal end)
-    : tracee_(&tracee), memory_(&memory), code_(code), blob_(&blob), end_(end) {
+BlobRun::BlobRun(Tracee& tracee, const RemoteMemory& memory, RemoteAddress code, const Blob& blob, EndSignal end,
+                 Pace pace)
+    : tracee_(&tracee), memory_(&memory), code_(code), blob_(&blob), end_(end), pace_(pace) {
     // Reads the registers afterwards, because some kernels show them differently in a Syscall stop.
     tracee.requeueSignal();
     saved_ = tracee.registers();
@@ -234,6 +235,7 @@ BlobRun::BlobRun(BlobRun&& other) noexcept
       code_(other.code_),
       blob_(other.blob_),
       end_(other.end_),
+      pace_(other.pace_),
       saved_(other.saved_),
       savedMask_(other.savedMask_),
       savedShadowStack_(other.savedShadowStack_),
@@ -293,7 +295,14 @@ void BlobRun::go(std::uint64_t argument, RemoteAddress stackTop) {
     tracee_->setSignalMask(mask());
     if (mayKeepEndSignal())
         enter(end_.number);
-    tracee_->cont();
+    proceed();
+}
+
+void BlobRun::proceed(int signal) {
+    if (pace_ == Pace::CallByCall)
+        tracee_->syscallStep(signal);
+    else
+        tracee_->cont(signal);
 }
 
 bool BlobRun::handleStop(const StopInfo& stop) {
@@ -305,7 +314,7 @@ bool BlobRun::handleStop(const StopInfo& stop) {
         case StopInfo::Kind::GroupStop:
         case StopInfo::Kind::Syscall:
         case StopInfo::Kind::Event:
-            tracee_->cont();
+            proceed();
             return false;
         case StopInfo::Kind::Signal:
             break;
@@ -313,7 +322,7 @@ bool BlobRun::handleStop(const StopInfo& stop) {
     if ((mask() & signalBit(stop.signal)) != 0 && !isFault(stop.signal)) {
         // The signal is SIGSTOP, because the kernel delivers no other blocked signal except those of faults. SIGSTOP
         // makes a group-stop, and the tracer can resume the thread from it.
-        tracee_->cont(stop.signal);
+        proceed(stop.signal);
         return false;
     }
     const auto info = tracee_->signalInfo();
@@ -337,7 +346,7 @@ bool BlobRun::handleStop(const StopInfo& stop) {
     else if (isFault(stop.signal) && (!sentByATask(info) || isFaultAgain(info, registers.ip())))
         crash(info, registers.ip());
     takenSignals_.push_back({info, isOwn || isOfThread(info)});
-    tracee_->cont();
+    proceed();
     return false;
 }
 
@@ -384,6 +393,32 @@ bool BlobRun::ended() {
         ended_ = handleStop(*stop);
     }
     return true;
+}
+
+std::optional<pid_t> BlobRun::awaitClone() {
+    while (running_ && !ended_) {
+        const auto stop = tracee_->waitStop();
+        const auto created = tracee_->createdByClone();
+        ended_ = handleStop(stop);
+        if (created)
+            return created;
+    }
+    return std::nullopt;
+}
+
+std::optional<std::int64_t> BlobRun::awaitCall(std::int64_t number) {
+    while (running_ && !ended_) {
+        const auto stop = tracee_->waitStop();
+        if (stop.kind == StopInfo::Kind::Syscall && !tracee_->entersSyscall()) {
+            const Registers registers = tracee_->registers();
+            if (registers.syscallNumber() == number) {
+                pace_ = Pace::Free;
+                return registers.syscallResult();
+            }
+        }
+        ended_ = handleStop(stop);
+    }
+    return std::nullopt;
 }
 
 std::int64_t BlobRun::finish(const std::function<void()>& look) {
@@ -528,10 +563,10 @@ Injection::~Injection() {
     }
 }
 
-BlobRun Injection::start(Tracee& thread, std::uint64_t argument, RemoteAddress stackTop) {
+BlobRun Injection::start(Tracee& thread, std::uint64_t argument, RemoteAddress stackTop, Pace pace) {
     if (!end_)
         end_ = chooseEndSignal(signals_ ? withQueued(*signals_, thread_) : readSignals(thread_.tid()));
-    BlobRun run(thread, memory_, code_, blob_, *end_);
+    BlobRun run(thread, memory_, code_, blob_, *end_, pace);
     run.go(argument, stackTop);
     return run;
 }

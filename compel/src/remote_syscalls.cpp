@@ -137,17 +137,6 @@ void RemoteSyscalls::takeFrameAway() {
         (void)memory_.writeAllowed(std::exchange(frame_, 0), belowStack_);
 }
 
-void RemoteSyscalls::revertIn(const RemoteMemory& copy) const noexcept {
-    try {
-        if (poked_)
-            copy.write(instruction_, overwritten_);
-        if (frame_ != 0)
-            (void)copy.writeAllowed(frame_, belowStack_);
-    } catch (const std::exception&) {
-        return;
-    }
-}
-
 void RemoteSyscalls::goToSyscallStop() {
     moved_ = true;
     tracee_.syscallStep();

@@ -48,6 +48,8 @@ std::uint64_t optionBits(SeizeOptions options) noexcept {
         bits |= PTRACE_O_EXITKILL;
     if (options.stopAtEnd)
         bits |= PTRACE_O_TRACEEXIT;
+    if (options.stopAtClone)
+        bits |= PTRACE_O_TRACECLONE;
     if (options.suspendSeccomp)
         bits |= optionSuspendSeccomp;
     return bits;
@@ -254,6 +256,14 @@ std::optional<StopInfo> Tracee::waitStopFor(std::chrono::nanoseconds limit, Back
             return std::nullopt;
         backoff.pause();
     }
+}
+
+std::optional<pid_t> Tracee::createdByClone() const {
+    if (!stop_ || stop_->kind != StopInfo::Kind::Event || stop_->event != PTRACE_EVENT_CLONE)
+        return std::nullopt;
+    unsigned long tid = 0;
+    request("PTRACE_GETEVENTMSG", PTRACE_GETEVENTMSG, 0, addressOf(&tid));
+    return static_cast<pid_t>(tid);
 }
 
 int Tracee::waitEnd() {

@@ -37,6 +37,9 @@ struct SignalSets {
     SignalMask pendingForProcess = 0;
 };
 
+/// `CallByCall`: the thread of a run stops at each system call, until BlobRun::awaitCall() has found one.
+enum class Pace : std::uint8_t { Free, CallByCall };
+
 /// Run of a blob in a thread, from Injection::start() to finish(). During the run, the thread gets only signals of
 /// faults and the end signal; all other signals stay queued. finish() and the destructor restore registers, shadow
 /// stack pointer and signal mask. The destructor stops a blob that still runs.
@@ -60,6 +63,12 @@ public:
     /// If the blob crashes, throws Error with the address. `look`: called several times a second, as by
     /// Tracee::waitStop().
     std::int64_t finish(const std::function<void()>& look = nullptr);
+    /// Waits until the blob has created a process (SeizeOptions::stopAtClone), and resumes the thread. Returns the tid
+    /// of the new process. Returns nothing if the run has ended.
+    std::optional<pid_t> awaitClone();
+    /// Waits until the blob has made the system call `number`, in a run of Pace::CallByCall. Returns the result of the
+    /// call. Returns nothing if the run has ended. The thread stays stopped after the call; finish() resumes it.
+    std::optional<std::int64_t> awaitCall(std::int64_t number);
     /// Returns true if the run has ended; finish() then doesn't wait. Doesn't wait itself. If SIGSTOP has stopped the
     /// thread, resumes it.
     bool ended();
@@ -74,11 +83,12 @@ public:
 
 private:
     friend class Injection;
-    BlobRun(Tracee& tracee, const RemoteMemory& memory, RemoteAddress code, const Blob& blob, EndSignal end);
+    BlobRun(Tracee& tracee, const RemoteMemory& memory, RemoteAddress code, const Blob& blob, EndSignal end, Pace pace);
 
     void go(std::uint64_t argument, RemoteAddress stackTop);
     [[nodiscard]] SignalMask mask() const noexcept;
     [[nodiscard]] bool mayKeepEndSignal() const noexcept;
+    void proceed(int signal = 0);
     bool handleStop(const StopInfo& stop);
     [[nodiscard]] bool isFaultAgain(const siginfo_t& info, RemoteAddress ip) noexcept;
     [[nodiscard]] bool isOfThread(const siginfo_t& info) const;
@@ -92,6 +102,7 @@ private:
     RemoteAddress code_;
     const Blob* blob_;
     EndSignal end_;
+    Pace pace_;
     Registers saved_;
     SignalMask savedMask_ = 0;
     std::optional<std::uint64_t> savedShadowStack_;
@@ -176,7 +187,7 @@ public:
 
     /// Starts blob_entry(argument) in a stopped thread of the process. Many threads may run the blob at the same time,
     /// each on its own stack. `stackTop`: end of the stack; the signal frame needs up to signalFrameRoom() bytes of it.
-    [[nodiscard]] BlobRun start(Tracee& thread, std::uint64_t argument, RemoteAddress stackTop);
+    [[nodiscard]] BlobRun start(Tracee& thread, std::uint64_t argument, RemoteAddress stackTop, Pace pace = Pace::Free);
     std::int64_t run(Tracee& thread, std::uint64_t argument, RemoteAddress stackTop);
 
     /// Unmaps blob and data. All runs must have ended.

@@ -94,10 +94,6 @@ public:
     [[nodiscard]] const Registers& savedRegisters() const noexcept { return saved_; }
     [[nodiscard]] SignalMask savedMask() const noexcept { return savedMask_; }
 
-    /// Reverts, in a copy of the process that one of the calls has created (fork), the changes that this object has
-    /// made in the memory of the process. Ignores failures, because the copy may have ended.
-    void revertIn(const RemoteMemory& copy) const noexcept;
-
     /// Restores registers, signal mask and kind of stop. Afterwards, this object can't make calls any more.
     void restore();
     /// Resumes the thread to the stop that restore() needs, without waiting for it. The next call must be restore().

@@ -36,6 +36,9 @@ struct SeizeOptions {
     /// True if the kernel must stop an ending thread before it frees the thread's resources (PTRACE_O_TRACEEXIT, an
     /// Event stop).
     bool stopAtEnd = false;
+    /// True if the kernel must stop the thread when it has created a process by clone(2) with another exit signal than
+    /// SIGCHLD (PTRACE_O_TRACECLONE, an Event stop). The kernel then also traces the new process (bornTraced()).
+    bool stopAtClone = false;
     /// True if the kernel must suspend seccomp filters and strict mode of the task while it is traced
     /// (PTRACE_O_SUSPEND_SECCOMP). The tracer needs CAP_SYS_ADMIN.
     bool suspendSeccomp = false;
@@ -108,8 +111,8 @@ class Tracee {
 public:
     static Tracee seize(pid_t tid, SeizeOptions options = {});
     /// Makes the object for a thread that is traced since its creation: a seized thread has created it by clone(2) with
-    /// CLONE_PTRACE. The new thread stops before its first instruction; use waitStop() to wait for this stop.
-    /// `options`: options of the creator, because the new thread inherits them.
+    /// CLONE_PTRACE, or with SeizeOptions::stopAtClone. The new thread stops before its first instruction; use
+    /// waitStop() to wait for this stop. `options`: options of the creator, because the new thread inherits them.
     static Tracee bornTraced(pid_t tid, SeizeOptions options) noexcept { return {tid, options}; }
 
     Tracee(Tracee&& other) noexcept;
@@ -134,6 +137,9 @@ public:
     std::optional<StopInfo> waitStopFor(std::chrono::nanoseconds limit);
     /// Waits like waitStopFor(), as a part of a longer wait. `backoff`: pauses of the whole wait.
     std::optional<StopInfo> waitStopFor(std::chrono::nanoseconds limit, Backoff& backoff);
+    /// Returns the tid of the new process if the thread is in the stop of SeizeOptions::stopAtClone; nothing in other
+    /// stops.
+    [[nodiscard]] std::optional<pid_t> createdByClone() const;
     /// Waits for the end of a killed thread, and ignores stops. Returns the status of waitpid(2).
     int waitEnd();
     /// Waits until an ending thread is in the stop of SeizeOptions::stopAtEnd. Returns false if the thread has ended.

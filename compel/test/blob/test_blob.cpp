@@ -4,6 +4,7 @@
 #include <compel/blob/syscall.hpp>
 
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 
 namespace {
@@ -24,6 +25,22 @@ std::int64_t sum(const Argument& argument) {
     for (const auto number : copy.numbers)
         total += number;
     return static_cast<std::int64_t>(total);
+}
+
+/// Creates a process without exit signal, which ends at once, and reaps it. Returns its pid.
+std::int64_t cloneAndReap() {
+    const std::int64_t pid = syscall(SYS_clone, 0, 0, 0, 0, 0);
+    if (pid == 0)
+        for (;;)
+            syscall(SYS_exit_group, 0);
+    return syscall(SYS_wait4, pid, nullptr, __WALL, nullptr);
+}
+
+/// Opens a descriptor and closes it. Returns its number.
+std::int64_t openAndClose() {
+    const std::int64_t number = syscall(SYS_eventfd2, 0, 0);
+    syscall(SYS_close, number);
+    return number;
 }
 
 }  // namespace
@@ -50,6 +67,10 @@ extern "C" std::int64_t blob_entry(void* pointer) {
                 syscall(SYS_ppoll, nullptr, 0, &millisecond, nullptr, 0);
             }
             return 0;
+        case Task::Clone:
+            return cloneAndReap();
+        case Task::Open:
+            return openAndClose();
     }
     return -1;
 }

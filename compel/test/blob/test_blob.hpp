@@ -6,7 +6,7 @@
 /// Tasks of the test blob.
 namespace testblob {
 
-enum class Task : std::int32_t { Identify, Sum, Crash, Spin, Block, Await };
+enum class Task : std::int32_t { Identify, Sum, Crash, Spin, Block, Await, Clone, Open };
 
 struct Argument {
     Task task{};
