@@ -77,7 +77,6 @@ class PlannedRestore;
 class PolicyQueries;
 class PreparedRestore;
 class Progress;
-class ReparentCheck;
 class RestoreControl;
 class RestoredFiles;
 struct RestoreImages;

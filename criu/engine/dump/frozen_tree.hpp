@@ -69,6 +69,7 @@ struct FrozenTask {
     bool compat = false;         ///< true for a 32-bit process
     task::LabelModule labels{};  ///< security module that set the labels of the process' threads
     bool hasRings = false;       ///< true if the process has ring descriptors (io_uring)
+    bool isSubreaper = false;    ///< true if the process gets orphans (prctl(2)); false before its core image is made
     /// Results of askRingOwners() for the rings that have a ring owner. The key is the ring's descriptor.
     std::map<int, std::shared_ptr<const files::RingAnswers>> ringAnswers;
     /// Results of examineRingThreads() for the rings with a kernel thread. The key is the ring's descriptor.

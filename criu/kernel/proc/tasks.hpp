@@ -3,7 +3,6 @@
 
 #include <sys/types.h>
 
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -24,11 +23,5 @@ namespace criu::kernel {
 /// Returns the children that the thread `tid` created. The list is complete only while the thread and its children are
 /// stopped. Throws Error with ENOENT if the thread has ended or the kernel lacks CONFIG_PROC_CHILDREN.
 [[nodiscard]] std::vector<pid_t> readChildren(const ProcPid& process, pid_t tid, ProcBuffer& buffer);
-
-/// Finds the child that a thread has created by clone(2) with CLONE_PTRACE; nullopt if it doesn't exist. The child has
-/// the same tracer as the thread. `returned`: result of clone(2), a pid in the pid namespace of the thread. Limits and
-/// errors are those of readChildren().
-[[nodiscard]] std::optional<pid_t> findTracedChild(const ProcDir& proc, const ProcPid& process, pid_t tid,
-                                                   pid_t returned, ProcBuffer& buffer);
 
 }  // namespace criu::kernel

@@ -5,7 +5,6 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -167,71 +166,6 @@ TEST_CASE("threads and children are found") {
     CHECK(threads.size() >= 2);
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
-}
-
-TEST_CASE("the child that clone(2) returned is found by what its parent calls it, and by its tracer") {
-    // Results of fork(2) in the init of a pid namespace, which is a child of this test.
-    struct Numbers {
-        pid_t elsewhere = 0;  // has a tracer that isn't its parent
-        pid_t first = 0;
-        pid_t second = 0;
-    };
-    int channel[2];
-    REQUIRE(::pipe2(channel, O_CLOEXEC) == 0);
-    const UniqueFd in(channel[0]);
-    UniqueFd out(channel[1]);
-    const auto parent = static_cast<pid_t>(::syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, nullptr, nullptr, nullptr, 0));
-    if (parent < 0) {
-        WARN("skipped: no right to make a pid namespace");
-        return;
-    }
-    if (parent == 0) {
-        Numbers numbers;
-        for (pid_t* const number : {&numbers.elsewhere, &numbers.first, &numbers.second}) {
-            *number = ::fork();
-            if (*number == 0) {
-                ::pause();
-                ::_exit(0);
-            }
-        }
-        const ssize_t written = ::write(out.get(), &numbers, sizeof(numbers));
-        ::pause();
-        ::_exit(written == sizeof(numbers) ? 0 : 1);
-    }
-    out.reset();
-    Numbers numbers;
-    CHECK(::read(in.get(), &numbers, sizeof(numbers)) == sizeof(numbers));
-    const ProcDir proc;
-    const ProcPid process = proc.open(parent);
-    ProcBuffer buffer;
-    const std::vector<pid_t> children = readChildren(process, parent, buffer);
-    CHECK(children.size() == 3);
-    const auto find = [&](pid_t returned) { return findTracedChild(proc, process, parent, returned, buffer); };
-    if (children.size() == 3) {
-        CHECK(find(numbers.first) == children[1]);
-        CHECK(find(numbers.second) == children[2]);
-        CHECK(find(children[2]) == std::nullopt);  // a pid outside, and none in the namespace
-        CHECK(find(numbers.elsewhere) == children[0]);
-        CHECK(::ptrace(PTRACE_SEIZE, children[0], nullptr, nullptr) == 0);
-        CHECK(find(numbers.elsewhere) == std::nullopt);
-        ::kill(children[0], SIGKILL);
-        ::waitpid(children[0], nullptr, __WALL);  // the namespace ends only when the tracer has reaped it
-    }
-    // Child of this process. Only its pid distinguishes it from children that this process has created since.
-    const pid_t own = ::fork();
-    if (own == 0) {
-        ::pause();
-        ::_exit(0);
-    }
-    const ProcPid self = proc.open(::getpid());
-    CHECK(findTracedChild(proc, self, ::gettid(), own, buffer) == own);
-    // The process is in a nested pid namespace, but has a pid here, too.
-    CHECK(findTracedChild(proc, self, ::gettid(), parent, buffer) == parent);
-    CHECK(findTracedChild(proc, self, ::gettid(), ::getpid(), buffer) == std::nullopt);
-    for (const pid_t child : {parent, own}) {
-        ::kill(child, SIGKILL);
-        ::waitpid(child, nullptr, 0);
-    }
 }
 
 TEST_CASE("processors in a list are counted") {

@@ -77,7 +77,7 @@ bool mayMerge(const Vma& low, const Vma& high) {
 }
 
 /// Returns true if a userfaultfd has registered a mapping, or if criu can't find out.
-bool mayBeWatched(FrozenTask& task, std::span<const Vma> maps) {
+bool mayBeWatched(FrozenTask& task, std::span<const Vma> maps, Journal& journal) {
     std::size_t area = maps.size();  // index of the last area of the kernel
     std::size_t count = 0;           // number of mappings below the end of the address space
     for (; count < maps.size() && maps[count].end <= taskSize(); ++count)
@@ -85,7 +85,7 @@ bool mayBeWatched(FrozenTask& task, std::span<const Vma> maps) {
             area = count;
     if (area == maps.size())
         return true;
-    const UniqueFd fd = makeUserfaultfd(task);
+    const UniqueFd fd = makeUserfaultfd(task, journal);
     kernel::enableUffd(fd.get());
     for (std::size_t at = 0; at < count; ++at) {
         const Vma& vma = maps[at];
@@ -131,7 +131,7 @@ std::optional<LateSmaps> readMapsOnly(FrozenTree& tree, FrozenTask& task, const 
     try {
         if (!areOfKnownKinds(task, late.maps, rules) ||
             kernel::PagemapScanner(task.dir).mode() != kernel::PagemapScanner::Mode::Scan ||
-            mayBeWatched(task, late.maps))
+            mayBeWatched(task, late.maps, log.journal()))
             return std::nullopt;
     } catch (const compel::TraceeGone&) {
         throw;

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 
-#include "criu/base/ids.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/kernel/proc/procdir.hpp"
+
+namespace criu {
+class Journal;
+}
 
 namespace criu::engine {
 
@@ -23,9 +25,10 @@ class FrozenTree;
 /// has no open files and a private session. If memory runs out, the OOM killer of the kernel kills the clone first.
 class MemoryClone {
 public:
-    /// Makes the clone. `task`: frozen process for which ReparentCheck::reparentsInTree() returned false. `pid`: pid of
-    /// the process in its own pid namespace. After Error or compel::Error, the process is unchanged.
-    MemoryClone(FrozenTask& task, TreePid pid);
+    /// Makes the clone by a blob, which criu records in `journal`. `task`: frozen process for which reparentsInTree()
+    /// returned false. After Error or compel::Error, the process is unchanged. If criu dies, the process itself
+    /// completes and reverts all changes, except the blob's memory.
+    MemoryClone(FrozenTask& task, Journal& journal);
     ~MemoryClone();
     MemoryClone(const MemoryClone&) = delete;
     MemoryClone& operator=(const MemoryClone&) = delete;
@@ -41,28 +44,16 @@ public:
     [[nodiscard]] bool isStopped() const noexcept;
 
 private:
-    static std::unique_ptr<StoppedClone> make(FrozenTask& task, TreePid pid);
+    static std::unique_ptr<StoppedClone> make(FrozenTask& task, Journal& journal);
 
     std::unique_ptr<StoppedClone> process_;
     kernel::ProcPid dir_;
     UniqueFd memory_;
 };
 
-/// Checks which process would become the parent of an orphan: the kernel chooses the nearest ancestor that is a
-/// subreaper (prctl(2)), or init of the pid namespace.
-class ReparentCheck {
-public:
-    explicit ReparentCheck(FrozenTree& tree) noexcept : tree_(tree) {}
-
-    /// Returns true if the kernel would reparent an orphan of `task` to a process of the tree. That process would get
-    /// SIGCHLD when the orphan ends. Throws compel::Error.
-    [[nodiscard]] bool reparentsInTree(const FrozenTask& task);
-
-private:
-    [[nodiscard]] bool isSubreaper(FrozenTask& task);
-
-    FrozenTree& tree_;
-    std::map<HostPid, bool> subreapers_;  ///< results of isSubreaper(); the key is a pid
-};
+/// Returns true if the kernel would reparent an orphan of `task` to a process of the tree. That process would get
+/// SIGCHLD when the orphan ends. The kernel chooses the nearest ancestor that is a subreaper (prctl(2)), or init of the
+/// pid namespace. Needs FrozenTask::isSubreaper.
+[[nodiscard]] bool reparentsInTree(FrozenTree& tree, const FrozenTask& task);
 
 }  // namespace criu::engine

@@ -63,7 +63,7 @@ bool isStopped(const MemoryClone& clone) noexcept {
 }
 
 MemorySnapshots::MemorySnapshots(FrozenTree& tree, std::uint64_t most, Log& log)
-    : adoption_(std::make_unique<ReparentCheck>(tree)), tree_(tree), most_(most), log_(log) {}
+    : tree_(tree), most_(most), log_(log) {}
 
 MemorySnapshots::~MemorySnapshots() = default;
 
@@ -71,6 +71,9 @@ std::string MemorySnapshots::whyNot(FrozenTask& task, std::span<const kernel::Vm
                                     const memory::DumpedMemory& memory) {
     if (task.compat)
         return "it is a 32-bit process";
+    // A stopped process couldn't reap the intermediate process of the clone after a kill of criu.
+    if (task.state == model::TaskState::Stopped)
+        return "it is stopped";
     if (!tree_.seccompSuspended() &&
         task.status.seccomp.value_or(kernel::SeccompMode::Disabled) != kernel::SeccompMode::Disabled)
         return "seccomp might forbid the clone";
@@ -88,7 +91,7 @@ std::string MemorySnapshots::whyNot(FrozenTask& task, std::span<const kernel::Vm
     const kernel::NamespaceIds ids = task.namespaces();
     if (ids.pidForChildren != ids.of(kernel::NamespaceKind::Pid))
         return "the clone would be a process of the pid namespace that it has its children in";
-    if (adoption_->reparentsInTree(task))
+    if (reparentsInTree(tree_, task))
         return "the clone would become a child of a process of the tree, which adopts orphans";
     return {};
 }
@@ -126,7 +129,7 @@ std::shared_ptr<MemoryClone> MemorySnapshots::takeWithoutSmaps(FrozenTask& task,
 }
 
 std::shared_ptr<MemoryClone> MemorySnapshots::make(FrozenTask& task) {
-    auto clone = std::make_shared<MemoryClone>(task, task.treePid());
+    auto clone = std::make_shared<MemoryClone>(task, log_.journal());
     const std::lock_guard lock(mutex_);
     clones_.push_back(clone);
     return clone;

@@ -26,7 +26,6 @@ struct VmaDumpRules;
 
 namespace criu::engine {
 
-class ReparentCheck;
 struct FrozenTask;
 class FrozenTree;
 class MemoryClone;
@@ -68,7 +67,6 @@ private:
     [[nodiscard]] std::string whyNot(FrozenTask& task, std::span<const kernel::Vma> vmas,
                                      const memory::DumpedMemory& memory);
 
-    std::unique_ptr<ReparentCheck> adoption_;
     FrozenTree& tree_;
     const std::uint64_t most_;
     Log& log_;

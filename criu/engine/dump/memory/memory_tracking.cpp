@@ -55,7 +55,7 @@ std::unique_ptr<memory::WriteTracking> makeFor(FrozenTask& task, bool seccompSus
     if (task::isCompat(*task.process, task.dir))
         return without("it is a 32-bit process");
     try {
-        UniqueFd fd = makeUserfaultfd(task);
+        UniqueFd fd = makeUserfaultfd(task, log.journal());
         if (!kernel::enableUffdWpAsync(fd.get()))
             return without("this kernel has no asynchronous write protection (Linux 6.7)");
         return std::make_unique<memory::WriteTracking>(std::move(fd));

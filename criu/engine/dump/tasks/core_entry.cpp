@@ -131,6 +131,7 @@ void addProcess(FrozenTask& task, ThreadQueries& questions, pie::RemoteData& ans
     questions.process->actions.store(answers, process, arena);
     questions.process->timers.store(answers, process, arena);
     questions.process->attributes.store(answers, task.process->threads().size(), context.onlineCpus, process, mm);
+    task.isSubreaper = process.child_subreaper != 0;
     questions.process->localTable.refuse(answers);
     task::storeLimits(task.limits(buffer), process, arena);
     process.signals_s =
