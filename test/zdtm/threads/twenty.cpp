@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// zdtm: also group-killed, all-killed, dump-killed, pre-dump-killed
+// zdtm: also group-killed, all-killed, dump-killed, background-killed, pre-dump-killed
 #include <array>
 
 #include "threads.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// zdtm: also new-pidns, new-pidns-again, all-killed, pre-dump-killed
+// zdtm: also new-pidns, new-pidns-again, all-killed, background-all-killed, pre-dump-killed
 #include <sys/wait.h>
 
 #include "zdtm.hpp"
