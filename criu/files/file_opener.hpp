@@ -48,6 +48,9 @@ public:
     /// Moves a descriptor into the service range. An fd kind that opens several descriptors before provide() must move
     /// them, because provide() may need their low numbers.
     virtual UniqueFd toServiceRange(UniqueFd fd) = 0;
+    /// Like toServiceRange(), but keeps the number of `fd` if this process had the file `id` at this number. The kernel
+    /// returns the lowest free number, so a copy to the dumped number often isn't needed.
+    virtual UniqueFd settle(FileId id, UniqueFd fd) = 0;
     /// Returns a descriptor of this process for a file id, or -1 if the file is neither open nor inherited here.
     [[nodiscard]] virtual int find(FileId id) const = 0;
     /// Returns true if a process of the tree gets a descriptor of the file, so that RestoredTree can fetch the file

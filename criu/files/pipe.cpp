@@ -46,25 +46,29 @@ public:
         // The ends are non-blocking, so that a write of content that doesn't fit fails instead of waiting. Each open
         // file description gets its dumped flags below.
         sys(::pipe2(made, O_CLOEXEC | O_NONBLOCK), "create pipe {}", id_);
-        UniqueFd ends[2] = {opener.toServiceRange(UniqueFd(made[0])), opener.toServiceRange(UniqueFd(made[1]))};
+        UniqueFd ends[2] = {UniqueFd(made[0]), UniqueFd(made[1])};
+        const PipeEntry* const first[2] = {firstOf(O_RDONLY), firstOf(O_WRONLY)};
+        for (int end = 0; end < 2; ++end)
+            ends[end] = first[end] != nullptr ? opener.settle(FileId{first[end]->id}, std::move(ends[end]))
+                                              : opener.toServiceRange(std::move(ends[end]));
         contents_.fill(id_, ends[1].get(), opener.images(), opener.usernsd());
 
         // criu opens more open file descriptions of an end from the first two ends by /proc; one of them may be for
         // reading and writing. If the tree didn't have one of the first two ends, criu closes it afterwards.
-        bool used[2] = {false, false};
         for (const PipeEntry* entry : entries_) {
+            if (entry == first[0] || entry == first[1])
+                continue;
             const int access = static_cast<int>(entry->flags) & O_ACCMODE;
-            const int end = access == O_WRONLY ? 1 : 0;
-            UniqueFd fd;
-            if (access != O_RDWR && !used[end]) {
-                used[end] = true;
-                fd.reset(sys(::fcntl(ends[end].get(), F_DUPFD_CLOEXEC, 0), "copy an end of pipe {}", id_));
-            } else {
-                const std::string path = fmt::format("/proc/self/fd/{}", ends[end].get());
-                fd.reset(sys(::open(path.c_str(), access | O_NONBLOCK | O_CLOEXEC), "open pipe {} again", id_));
-            }
+            const std::string path = fmt::format("/proc/self/fd/{}", ends[access == O_WRONLY ? 1 : 0].get());
+            UniqueFd fd(sys(::open(path.c_str(), access | O_NONBLOCK | O_CLOEXEC), "open pipe {} again", id_));
             setFlags(fd.get(), entry->flags);
             opener.provide(FileId{entry->id}, std::move(fd));
+        }
+        for (int end = 0; end < 2; ++end) {
+            if (first[end] == nullptr)
+                continue;
+            setFlags(ends[end].get(), first[end]->flags);
+            opener.provide(FileId{first[end]->id}, std::move(ends[end]));
         }
     }
 
@@ -76,6 +80,15 @@ public:
     }
 
 private:
+    /// Returns the first open file description of an end of the pipe; null if there is none. `access`: O_RDONLY or
+    /// O_WRONLY.
+    [[nodiscard]] const PipeEntry* firstOf(int access) const {
+        for (const PipeEntry* entry : entries_)
+            if ((static_cast<int>(entry->flags) & O_ACCMODE) == access)
+                return entry;
+        return nullptr;
+    }
+
     void setFlags(int fd, std::uint32_t flags) const {
         sys(::fcntl(fd, F_SETFL, static_cast<int>(flags)), "set flags {:#o} of pipe {}", flags, id_);
     }

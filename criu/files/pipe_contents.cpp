@@ -10,6 +10,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/machine.hpp"
 #include "criu/base/mapping.hpp"
+#include "criu/image/small_payloads.hpp"
 #include "images/pipe-data.hpp"
 
 namespace criu::files {
@@ -112,6 +113,7 @@ void PipeContentsRestore::load(const ImageDir& images) {
     auto reader = images.openRead(kind_);
     if (!reader)
         return;
+    SmallPayloads small;
     while (const auto entry = reader->next<PipeDataEntry>()) {
         const PipeDataEntry& data = **entry;
         Place place;
@@ -121,7 +123,7 @@ void PipeContentsRestore::load(const ImageDir& images) {
         if (place.bytes > kMaxPipe || place.capacity > kMaxPipe)
             fail("{}: pipe {} claims {} bytes in a capacity of {}", reader->name(), data.pipe_id, place.bytes,
                  place.capacity);
-        reader->skipPayload(place.bytes);
+        place.content = small.take(*reader, place.bytes);
         place.packets.assign(data.packets, data.packets + data.n_packets);
         places_.emplace(data.pipe_id, std::move(place));
     }
@@ -149,13 +151,8 @@ void PipeContentsRestore::fill(std::uint32_t pipeId, int writeEnd, const ImageDi
         setCapacity(writeEnd, static_cast<int>(place.capacity), pipeId, usernsd);
     if (place.bytes == 0)
         return;
-    const auto file = images.openRaw(kind_, 0, O_RDONLY);
-    if (!file)
-        fail("the image of pipe contents has gone");
-    std::vector<std::byte> content(place.bytes);
-    const ssize_t got = ::pread(file->get(), content.data(), content.size(), static_cast<off_t>(place.offset));
-    if (got != static_cast<ssize_t>(content.size()))
-        failErrno("read the content of pipe {} from the image", pipeId);
+    const std::vector<std::byte> late = place.content.empty() ? read(pipeId, place, images) : std::vector<std::byte>();
+    const std::span<const std::byte> content = place.content.empty() ? late : place.content;
     if (place.packets.empty()) {
         write(pipeId, writeEnd, content);
         return;
@@ -170,6 +167,18 @@ void PipeContentsRestore::fill(std::uint32_t pipeId, int writeEnd, const ImageDi
         rest = rest.subspan(size);
     }
     sys(::fcntl(writeEnd, F_SETFL, flags), "set a pipe's flags");
+}
+
+std::vector<std::byte> PipeContentsRestore::read(std::uint32_t pipeId, const Place& place,
+                                                 const ImageDir& images) const {
+    const auto file = images.openRaw(kind_, 0, O_RDONLY);
+    if (!file)
+        fail("the image of pipe contents has gone");
+    std::vector<std::byte> content(place.bytes);
+    const ssize_t got = ::pread(file->get(), content.data(), content.size(), static_cast<off_t>(place.offset));
+    if (got != static_cast<ssize_t>(content.size()))
+        failErrno("read the content of pipe {} from the image", pipeId);
+    return content;
 }
 
 void PipeContentsRestore::write(std::uint32_t pipeId, int writeEnd, std::span<const std::byte> content) {

@@ -43,7 +43,8 @@ private:
     std::size_t scratchCapacity_ = 0;
 };
 
-/// Contents of pipes in a restore. load() reads only file offsets, before processes exist; fill() reads the content.
+/// Contents of pipes in a restore. load() runs before processes exist, and reads small contents and the file offsets of
+/// others; fill() reads the others.
 class PipeContentsRestore {
 public:
     explicit PipeContentsRestore(ImageKind kind) : kind_(kind) {}
@@ -58,10 +59,12 @@ private:
     struct Place {
         std::uint64_t offset = 0;
         std::uint32_t bytes = 0;
+        std::vector<std::byte> content;  ///< content of `bytes` bytes; empty if fill() must read it
         std::uint32_t capacity = 0;
         std::vector<std::uint32_t> packets;
     };
     static void write(std::uint32_t pipeId, int writeEnd, std::span<const std::byte> content);
+    [[nodiscard]] std::vector<std::byte> read(std::uint32_t pipeId, const Place& place, const ImageDir& images) const;
     ImageKind kind_;
     std::map<std::uint32_t, Place> places_;
 };

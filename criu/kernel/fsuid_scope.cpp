@@ -41,6 +41,8 @@ private:
 Identity currentIdentity() {
     Identity now{::geteuid(), ::getegid(), {}};
     now.groups.resize(static_cast<std::size_t>(sys(::getgroups(0, nullptr), "count own groups")));
+    if (now.groups.empty())
+        return now;
     now.groups.resize(static_cast<std::size_t>(
         sys(::getgroups(static_cast<int>(now.groups.size()), now.groups.data()), "read own groups")));
     return now;

@@ -47,7 +47,7 @@ InetEndpoint endOf(int fd, int family, bool peer) {
     return none;
 }
 
-InetConnection endsOf(int fd, const InetType& type, const kernel::InetSocketInfo* listed) {
+InetConnection endsOf(int fd, const SocketType& type, const kernel::InetSocketInfo* listed) {
     if (type.type != SOCK_STREAM || listed == nullptr || listed->destinationPort == 0)
         return {endOf(fd, type.family, false), endOf(fd, type.family, true)};
     return {{type.family, listed->source, listed->sourcePort},
@@ -101,7 +101,7 @@ std::uint8_t tcpShutdown(int fd, TcpState state) {
     throw error;
 }
 
-void refuseUnknown(const files::OpenFd& file, const InetType& type) {
+void refuseUnknown(const files::OpenFd& file, const SocketType& type) {
     if (type.type == SOCK_RAW)
         return;
     switch (type.protocol) {
@@ -229,7 +229,7 @@ void warnOfErrorQueue(const files::OpenFd& file, const InetSkEntry& entry, Log& 
 
 }  // namespace
 
-const kernel::InetSocketInfo* InetDump::find(const files::OpenFd& file, const InetType& type, std::uint32_t inode) {
+const kernel::InetSocketInfo* InetDump::find(const files::OpenFd& file, const SocketType& type, std::uint32_t inode) {
     const int protocol = type.type == SOCK_RAW ? int{IPPROTO_RAW} : type.protocol;
     const std::lock_guard lock(mutex_);
     if (listed_.emplace(file.network, type.family, protocol).second)
@@ -241,7 +241,7 @@ const kernel::InetSocketInfo* InetDump::find(const files::OpenFd& file, const In
 
 InetSkEntry& InetDump::prepare(const files::OpenFd& file, Arena& arena) {
     const int fd = file.copy.get();
-    InetType type;
+    SocketType type;
     type.family = file.socketFamily;
     type.type = readOption(fd, SOL_SOCKET, SO_TYPE, "SO_TYPE");
     type.protocol = readOption(fd, SOL_SOCKET, SO_PROTOCOL, "SO_PROTOCOL");
@@ -270,7 +270,7 @@ InetSkEntry& InetDump::prepare(const files::OpenFd& file, Arena& arena) {
 
 void InetDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump) {
     auto& out = *reinterpret_cast<InetSkEntry*>(file.prepared);
-    const InetType type{static_cast<int>(out.family), static_cast<int>(out.type), static_cast<int>(out.proto)};
+    const SocketType type{static_cast<int>(out.family), static_cast<int>(out.type), static_cast<int>(out.proto)};
     refuseUnknown(file, type);
     out.uid = dump.ids().innerUid(out.uid);
     out.has_uid = out.uid != 0 && out.uid != model::IdMap::kNone;
@@ -295,7 +295,7 @@ void InetDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump&
 void InetDump::addTcp(const files::OpenFd& file, InetSkEntry& out, const InetConnection& ends, files::FileDump& dump) {
     const int fd = file.copy.get();
     const model::Options& options = dump.options();
-    const InetType type{static_cast<int>(out.family), SOCK_STREAM, IPPROTO_TCP};
+    const SocketType type{static_cast<int>(out.family), SOCK_STREAM, IPPROTO_TCP};
     if (const kernel::InetSocketInfo* const known = find(file, type, out.ino);
         (known != nullptr && known->hasMd5Keys) || hasAuthenticationKeys(fd))
         refuseUntilClosed(file, "has keys to sign its segments (TCP_MD5SIG or TCP-AO)");
@@ -328,7 +328,7 @@ void InetDump::addTcp(const files::OpenFd& file, InetSkEntry& out, const InetCon
     connections_.push_back({&out, heldCopy(fd), file.describe(), ends, info.state != TcpState::Close});
 }
 
-void InetDump::addPackets(const files::OpenFd& file, const InetType& type, InetSkEntry& out, files::FileDump& dump) {
+void InetDump::addPackets(const files::OpenFd& file, const SocketType& type, InetSkEntry& out, files::FileDump& dump) {
     const int fd = file.copy.get();
     const bool udp = type.type == SOCK_DGRAM && (type.protocol == IPPROTO_UDP || type.protocol == IPPROTO_UDPLITE);
     if (udp && readOption(fd, IPPROTO_UDP, UDP_CORK, "UDP_CORK") != 0) {

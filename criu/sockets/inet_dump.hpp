@@ -56,9 +56,9 @@ private:
         bool alive = false;  ///< true if the connection was open when the dump first read its state
     };
 
-    const kernel::InetSocketInfo* find(const files::OpenFd& file, const InetType& type, std::uint32_t inode);
+    const kernel::InetSocketInfo* find(const files::OpenFd& file, const SocketType& type, std::uint32_t inode);
     void addTcp(const files::OpenFd& file, InetSkEntry& out, const InetConnection& ends, files::FileDump& dump);
-    void addPackets(const files::OpenFd& file, const InetType& type, InetSkEntry& out, files::FileDump& dump);
+    void addPackets(const files::OpenFd& file, const SocketType& type, InetSkEntry& out, files::FileDump& dump);
     void addQueue(const files::OpenFd& file, InetSkEntry& out, std::size_t room);
     void recordOptions(Journal& journal) const;
     void dumpConnections(const ImageDir& images);

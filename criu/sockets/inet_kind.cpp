@@ -16,6 +16,7 @@
 #include "criu/files/open_fd.hpp"
 #include "criu/files/restored_tree.hpp"
 #include "criu/model/options.hpp"
+#include "criu/sockets/fresh_options.hpp"
 #include "criu/sockets/inet_dump.hpp"
 #include "criu/sockets/inet_open.hpp"
 #include "images/fdinfo.hpp"
@@ -58,7 +59,7 @@ public:
     std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, files::FileRestore& restore) override {
         if (entry.isk == nullptr)
             fail("file {} is said to be a socket but has no description of one", entry.id);
-        auto file = std::make_shared<RestoredInet>(*entry.isk, restore.options(), update_);
+        auto file = std::make_shared<RestoredInet>(*entry.isk, restore.options(), update_, fresh_);
         mapped_ = mapped_ || (!restore.options().inetMap.empty() && !restore.options().tcpClose);
         for (const model::InetMapping* const mapping : {file->localMapping(), file->remoteMapping()})
             if (mapping != nullptr)
@@ -173,6 +174,7 @@ private:
 
     NetworkLock& lock_;
     const AddressUpdate update_;
+    FreshOptions fresh_;
     std::set<const model::InetMapping*> used_;  ///< mappings of --inet-map that match a socket
     bool mapped_ = false;                       ///< true with --inet-map and without --tcp-close
     std::vector<std::shared_ptr<RestoredInet>> connections_;

@@ -16,6 +16,7 @@
 #include "criu/kernel/proc/fd_holders.hpp"
 #include "criu/model/options.hpp"
 #include "criu/pie/program_builder.hpp"
+#include "criu/sockets/fresh_options.hpp"
 #include "criu/sockets/host_addresses.hpp"
 #include "criu/sockets/inet_options.hpp"
 #include "criu/sockets/multicast.hpp"
@@ -53,8 +54,9 @@ std::uint32_t deviceOf(const InetSkEntry& entry) {
 
 }  // namespace
 
-RestoredInet::RestoredInet(const InetSkEntry& entry, const model::Options& options, const AddressUpdate& update)
-    : entry_(entry), state_(static_cast<TcpState>(entry.state)), tcpClose_(options.tcpClose) {
+RestoredInet::RestoredInet(const InetSkEntry& entry, const model::Options& options, const AddressUpdate& update,
+                           FreshOptions& fresh)
+    : entry_(entry), fresh_(fresh), state_(static_cast<TcpState>(entry.state)), tcpClose_(options.tcpClose) {
     given_ = std::any_of(options.inheritFds.begin(), options.inheritFds.end(),
                          [this](const model::InheritFd& given) { return given.name == name(); });
     const auto end = [&](const std::uint32_t* words, std::size_t count, std::uint32_t port) {
@@ -96,11 +98,13 @@ void RestoredInet::open(files::FileOpener& opener) {
         opener.provide(id(), UniqueFd(sys(::fcntl(given, F_DUPFD_CLOEXEC, 0), "copy the descriptor for {}", name())));
         return;
     }
-    UniqueFd socket = opener.toServiceRange(newSocket());
+    UniqueFd socket = opener.settle(id(), newSocket());
+    fresh_.learn(network(), type(), socket.get());
     restoreDevice(socket.get(), *entry_.opts);
-    restoreEarlyInetOptions(socket.get(), entry_, opener.log());
+    restoreEarlyInetOptions(socket.get(), entry_, opener.log(), fresh_.of(network(), type()));
     const std::uint32_t device = deviceOf(entry_);
-    shareAddress(socket.get());
+    if (changesReuse())
+        shareAddress(socket.get());
     if (isConnection())
         openConnection(socket.get(), device, opener);
     else
@@ -112,6 +116,10 @@ void RestoredInet::open(files::FileOpener& opener) {
         restoreReuse(socket.get());
     }
     opener.provide(id(), std::move(socket));
+}
+
+SocketType RestoredInet::type() const noexcept {
+    return {static_cast<int>(entry_.family), static_cast<int>(entry_.type), static_cast<int>(entry_.proto)};
 }
 
 UniqueFd RestoredInet::newSocket() const {
@@ -336,12 +344,13 @@ void RestoredInet::finishOpen(int socket, files::FileOpener& opener) const {
     const gid_t gid = entry_.has_gid != 0 ? entry_.gid : 0;
     if ((uid != 0 || gid != 0) && ::fchown(socket, uid, gid) != 0)
         opener.log().warn("{}: the owner can't be set to uid {} and gid {}", describe(), uid, gid);
-    restoreInetOptions(socket, entry_, opener.log());
+    const KnownOptions fresh = fresh_.of(network(), type());
+    restoreInetOptions(socket, entry_, opener.log(), fresh);
     SkOptsEntry options = *entry_.opts;
     // complete() sets SO_REUSEADDR and SO_REUSEPORT.
     options.has_reuseaddr = 0;
     options.has_so_reuseport = 0;
-    restoreSocketOptions(socket, options, opener.log(), opener.usernsd());
+    restoreSocketOptions(socket, options, opener.log(), opener.usernsd(), fresh);
     if (entry_.has_shutdown != 0 && entry_.shutdown != SK_SHUTDOWN__NONE)
         // Shuts the socket down although the call fails without a connection.
         ::shutdown(socket, howOf(entry_.shutdown));
@@ -367,9 +376,15 @@ bool RestoredInet::hidesSharedPort() const noexcept {
     return portShared_ && (entry_.opts->has_so_reuseport == 0 || entry_.opts->so_reuseport == 0);
 }
 
+/// True if the socket gets an address, or if the dumped socket had SO_REUSEADDR or SO_REUSEPORT. Otherwise criu needn't
+/// set them for bind(2), and a new socket has neither.
+bool RestoredInet::changesReuse() const noexcept {
+    return isBound() || isConnection() || portShared_ || reusesAddress() || reusesPort();
+}
+
 void RestoredInet::complete(files::PlacedFiles& files) {
     const int socket = files.find(id());
-    if (socket >= 0 && !isInRepair() && !given_)  // a connection must wait: the end of repair mode changes SO_REUSEADDR
+    if (socket >= 0 && changesReuse() && !isInRepair() && !given_)  // a connection must wait: the end of repair mode changes SO_REUSEADDR
         restoreReuse(socket);
 }
 

@@ -13,13 +13,18 @@
 
 namespace criu::sockets {
 
+class FreshOptions;
+struct SocketType;
+
 class TcpStreamRestore;
 
 /// Restore half of one Internet socket.
 class RestoredInet final : public files::RestoredFile {
 public:
     /// Throws Error if the entry is invalid, or if the options forbid to restore such a socket. `update` may be empty.
-    RestoredInet(const InetSkEntry& entry, const model::Options& options, const AddressUpdate& update);
+    /// `fresh` must outlive this object.
+    RestoredInet(const InetSkEntry& entry, const model::Options& options, const AddressUpdate& update,
+                 FreshOptions& fresh);
 
     [[nodiscard]] std::string describe() const override;
     void open(files::FileOpener& opener) override;
@@ -77,8 +82,13 @@ private:
     [[nodiscard]] bool reusesAddress() const noexcept;
     [[nodiscard]] bool reusesPort() const noexcept;
     [[nodiscard]] bool hidesSharedPort() const noexcept;
+    [[nodiscard]] bool changesReuse() const noexcept;
+
+    [[nodiscard]] SocketType type() const noexcept;
+    [[nodiscard]] std::uint32_t network() const noexcept { return entry_.has_ns_id != 0 ? entry_.ns_id : 0; }
 
     const InetSkEntry& entry_;
+    FreshOptions& fresh_;
     TcpState state_;
     InetConnection dumpedEnds_;
     InetConnection ends_;  ///< both ends with the addresses that the restored socket gets (--inet-map)

@@ -183,7 +183,7 @@ constexpr Row kRows[] = {
 
 constexpr std::size_t kLongest = 2048;  // maximum bytes of a value, for IPv6 headers
 
-unsigned bitsOf(const InetType& type) {
+unsigned bitsOf(const SocketType& type) {
     const unsigned family = type.family == AF_INET ? V4 : V6;
     if (type.type == SOCK_RAW)
         return family | Raw;
@@ -200,7 +200,7 @@ unsigned bitsOf(const InetType& type) {
     }
 }
 
-bool applies(const Row& row, const InetType& type) {
+bool applies(const Row& row, const SocketType& type) {
     const unsigned bits = bitsOf(type);
     if ((row.has & bits & Dual) == 0 || (row.has & bits & All) == 0)
         return false;
@@ -230,12 +230,13 @@ int readInt(int socket, int level, int option, const char* name) {
     failErrno("read socket option {}", name);
 }
 
-void writeInt(int socket, int level, int option, int value, const char* name) {
-    if (readInt(socket, level, option, name) != value)
+void writeInt(int socket, int level, int option, int value, const char* name, KnownOptions fresh = {}) {
+    const std::optional<int> known = findOption(fresh, level, option);
+    if ((known ? *known : readInt(socket, level, option, name)) != value)
         sys(::setsockopt(socket, level, option, &value, sizeof(value)), "set socket option {}", name);
 }
 
-void readRaw(int socket, const InetType& type, IpOptsEntry& out, Arena& arena) {
+void readRaw(int socket, const SocketType& type, IpOptsEntry& out, Arena& arena) {
     const bool v6 = type.family == AF_INET6;
     auto& raw = *arena.make<IpOptsRawEntry>();
     out.raw = &raw;
@@ -256,7 +257,7 @@ void readRaw(int socket, const InetType& type, IpOptsEntry& out, Arena& arena) {
     raw.icmpv_filter = arena.copy(std::span<const std::uint32_t>(filter.data(), raw.n_icmpv_filter));
 }
 
-IpOptsEntry* readIp(int socket, const InetType& type, KnownOptions known, Arena& arena) {
+IpOptsEntry* readIp(int socket, const SocketType& type, KnownOptions known, Arena& arena) {
     auto& out = *arena.make<IpOptsEntry>();
     const auto number = [&](int level, int option, const char* name) {
         const std::optional<int> listed = findOption(known, level, option);
@@ -293,7 +294,7 @@ TcpOptsEntry* readTcp(int socket, Arena& arena) {
     return &out;
 }
 
-void writeRaw(int socket, const InetType& type, const IpOptsRawEntry& raw) {
+void writeRaw(int socket, const SocketType& type, const IpOptsRawEntry& raw) {
     const bool v6 = type.family == AF_INET6;
     if (raw.has_hdrincl != 0)
         writeInt(socket, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_HDRINCL : IP_HDRINCL, raw.hdrincl, "IP_HDRINCL");
@@ -345,7 +346,7 @@ void writeMore(int socket, const InetSkEntry& entry, bool early, Log& log) {
 
 }  // namespace
 
-const std::vector<InetOptionsDump::Value>& InetOptionsDump::usual(std::uint32_t network, const InetType& type) {
+const std::vector<InetOptionsDump::Value>& InetOptionsDump::usual(std::uint32_t network, const SocketType& type) {
     const std::lock_guard lock(mutex_);
     const auto known = usual_.find({network, type});
     if (known != usual_.end())
@@ -365,7 +366,7 @@ const std::vector<InetOptionsDump::Value>& InetOptionsDump::usual(std::uint32_t 
     return usual_.emplace(std::pair(network, type), std::move(values)).first->second;
 }
 
-void InetOptionsDump::read(std::uint32_t network, int socket, const InetType& type, bool connected, KnownOptions known,
+void InetOptionsDump::read(std::uint32_t network, int socket, const SocketType& type, bool connected, KnownOptions known,
                            InetSkEntry& out, Arena& arena) {
     out.ip_opts = readIp(socket, type, known, arena);
     if (type.family == AF_INET6) {
@@ -393,32 +394,32 @@ void InetOptionsDump::read(std::uint32_t network, int socket, const InetType& ty
     }
 }
 
-void restoreEarlyInetOptions(int socket, const InetSkEntry& entry, Log& log) {
+void restoreEarlyInetOptions(int socket, const InetSkEntry& entry, Log& log, KnownOptions fresh) {
     if (entry.has_v6only != 0 && entry.family == AF_INET6)
-        writeInt(socket, IPPROTO_IPV6, IPV6_V6ONLY, entry.v6only, "IPV6_V6ONLY");
+        writeInt(socket, IPPROTO_IPV6, IPV6_V6ONLY, entry.v6only, "IPV6_V6ONLY", fresh);
     writeMore(socket, entry, true, log);
 }
 
-void restoreInetOptions(int socket, const InetSkEntry& entry, Log& log) {
-    const InetType type{static_cast<int>(entry.family), static_cast<int>(entry.type), static_cast<int>(entry.proto)};
+void restoreInetOptions(int socket, const InetSkEntry& entry, Log& log, KnownOptions fresh) {
+    const SocketType type{static_cast<int>(entry.family), static_cast<int>(entry.type), static_cast<int>(entry.proto)};
     if (const IpOptsEntry* const ip = entry.ip_opts; ip != nullptr) {
         const bool v6 = type.family == AF_INET6;
         writeInt(socket, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? kIpv6FreeBind : IP_FREEBIND,
                  ip->has_freebind != 0 ? ip->freebind : 0, "IP_FREEBIND");
         if (ip->has_pktinfo != 0)
             writeInt(socket, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_RECVPKTINFO : IP_PKTINFO, ip->pktinfo,
-                     "IP_PKTINFO");
+                     "IP_PKTINFO", fresh);
         if (ip->has_tos != 0 && !v6)
-            writeInt(socket, IPPROTO_IP, IP_TOS, static_cast<int>(ip->tos), "IP_TOS");
+            writeInt(socket, IPPROTO_IP, IP_TOS, static_cast<int>(ip->tos), "IP_TOS", fresh);
         if (ip->has_ttl != 0 && !v6)
-            writeInt(socket, IPPROTO_IP, IP_TTL, static_cast<int>(ip->ttl), "IP_TTL");
+            writeInt(socket, IPPROTO_IP, IP_TTL, static_cast<int>(ip->ttl), "IP_TTL", fresh);
         if (ip->raw != nullptr && type.type == SOCK_RAW)
             writeRaw(socket, type, *ip->raw);
     }
     if (const TcpOptsEntry* const tcp = entry.tcp_opts; tcp != nullptr && type.type == SOCK_STREAM) {
         const auto number = [&](int option, const char* name, protobuf_c_boolean has, std::uint32_t value) {
             if (has != 0)
-                writeInt(socket, IPPROTO_TCP, option, static_cast<int>(value), name);
+                writeInt(socket, IPPROTO_TCP, option, static_cast<int>(value), name, fresh);
         };
         number(TCP_NODELAY, "TCP_NODELAY", tcp->has_nodelay, tcp->nodelay);
         number(TCP_CORK, "TCP_CORK", tcp->has_cork, tcp->cork);
@@ -427,6 +428,27 @@ void restoreInetOptions(int socket, const InetSkEntry& entry, Log& log) {
         number(TCP_KEEPINTVL, "TCP_KEEPINTVL", tcp->has_keepintvl, tcp->keepintvl);
     }
     writeMore(socket, entry, false, log);
+}
+
+void readFreshInet(int socket, const SocketType& type, std::vector<KnownOption>& values) {
+    const auto add = [&](std::initializer_list<std::pair<int, int>> options) {
+        for (const auto& [level, option] : options) {
+            int value = 0;
+            socklen_t size = sizeof(value);
+            if (::getsockopt(socket, level, option, &value, &size) == 0)
+                values.push_back({level, option, value});
+        }
+    };
+    if (type.family == AF_INET6)
+        add({{IPPROTO_IPV6, IPV6_V6ONLY}, {IPPROTO_IPV6, IPV6_RECVPKTINFO}});
+    else
+        add({{IPPROTO_IP, IP_PKTINFO}, {IPPROTO_IP, IP_TOS}, {IPPROTO_IP, IP_TTL}});
+    if (type.type == SOCK_STREAM)
+        add({{IPPROTO_TCP, TCP_NODELAY},
+             {IPPROTO_TCP, TCP_CORK},
+             {IPPROTO_TCP, TCP_KEEPCNT},
+             {IPPROTO_TCP, TCP_KEEPIDLE},
+             {IPPROTO_TCP, TCP_KEEPINTVL}});
 }
 
 }  // namespace criu::sockets

@@ -17,14 +17,6 @@
 /// <linux/in6.h>).
 namespace criu::sockets {
 
-/// Type of an Internet socket.
-struct InetType {
-    int family = 0;
-    int type = 0;
-    int protocol = 0;
-    friend auto operator<=>(const InetType&, const InetType&) = default;
-};
-
 /// Dumps socket options. If images have no separate field for an option, stores the option in the field `more`, unless
 /// it has the value of a new socket of the same type.
 class InetOptionsDump {
@@ -32,23 +24,28 @@ public:
     /// Fills the fields ip_opts, tcp_opts, v6only and more. `connected`: skips options with a different meaning for
     /// connections. Several threads may call this function at the same time. Each must be in the socket's network
     /// namespace, which has the id `network`.
-    void read(std::uint32_t network, int socket, const InetType& type, bool connected, KnownOptions known,
+    void read(std::uint32_t network, int socket, const SocketType& type, bool connected, KnownOptions known,
               InetSkEntry& out, Arena& arena);
 
 private:
     using Value = std::optional<std::vector<std::byte>>;
-    const std::vector<Value>& usual(std::uint32_t network, const InetType& type);
+    const std::vector<Value>& usual(std::uint32_t network, const SocketType& type);
 
     std::mutex mutex_;
     /// Option values of new sockets, with one value for each row of the table. The key contains a network namespace,
     /// because the values depend on its sysctls.
-    std::map<std::pair<std::uint32_t, InetType>, std::vector<Value>> usual_;
+    std::map<std::pair<std::uint32_t, SocketType>, std::vector<Value>> usual_;
 };
 
-/// Sets the options that affect bind(2). The caller calls bind(2) afterwards.
-void restoreEarlyInetOptions(int socket, const InetSkEntry& entry, Log& log);
+/// Sets the options that affect bind(2). The caller calls bind(2) afterwards. `fresh`: values that the socket has.
+void restoreEarlyInetOptions(int socket, const InetSkEntry& entry, Log& log, KnownOptions fresh = {});
 
-/// Sets all options that don't affect bind(2). Call it when the socket has its addresses.
-void restoreInetOptions(int socket, const InetSkEntry& entry, Log& log);
+/// Sets all options that don't affect bind(2). Call it when the socket has its addresses. `fresh`: values that the
+/// socket has.
+void restoreInetOptions(int socket, const InetSkEntry& entry, Log& log, KnownOptions fresh = {});
+
+/// Adds the options of a new socket that the functions above would read of each socket. Omits IP_FREEBIND, because
+/// criu sets it before bind(2). Throws Error.
+void readFreshInet(int socket, const SocketType& type, std::vector<KnownOption>& values);
 
 }  // namespace criu::sockets

@@ -7,6 +7,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/whole_io.hpp"
+#include "criu/image/small_payloads.hpp"
 #include "criu/sockets/socket_queue.hpp"
 #include "images/sk-packet.hpp"
 
@@ -47,6 +48,7 @@ void SocketQueues::load(const ImageDir& images) {
     auto reader = images.openRead(ImageKind::SkQueues);
     if (!reader)
         return;
+    SmallPayloads small;
     while (const auto record = reader->next<SkPacketEntry>()) {
         const SkPacketEntry& entry = **record;
         QueuedPacket packet;
@@ -66,7 +68,7 @@ void SocketQueues::load(const ImageDir& images) {
             packet.sender = ucred{static_cast<pid_t>(entry.ucred->pid), entry.ucred->uid, entry.ucred->gid};
         if (entry.has_addr != 0)
             packet.address.assign(reinterpret_cast<const char*>(entry.addr.data), entry.addr.len);
-        reader->skipPayload(packet.length);
+        packet.data = small.take(*reader, packet.length);
         queues_[FileId{entry.id_for}].push_back(std::move(packet));
     }
 }
@@ -76,7 +78,7 @@ std::span<const QueuedPacket> SocketQueues::of(FileId socket) const {
     return found == queues_.end() ? std::span<const QueuedPacket>() : found->second;
 }
 
-void QueueFiller::send(int sender, const QueuedPacket& packet, std::string_view to) {
+std::vector<std::byte> QueueFiller::read(const QueuedPacket& packet) {
     if (!image_) {
         auto image = images_.openRaw(ImageKind::SkQueues, 0, O_RDONLY);
         if (!image)
@@ -88,7 +90,13 @@ void QueueFiller::send(int sender, const QueuedPacket& packet, std::string_view 
         const ErrorContext context([] { return "the image of socket queues"; });
         readAt(image_.get(), data, packet.offset);
     }
+    return data;
+}
 
+void QueueFiller::send(int sender, const QueuedPacket& packet, std::string_view to) {
+    const bool known = packet.data.size() == packet.length;
+    const std::vector<std::byte> late = known ? std::vector<std::byte>() : read(packet);
+    const std::span<const std::byte> data = known ? packet.data : late;
     std::vector<int> rights;
     for (const FileId id : packet.rights) {
         const int fd = find_(id);
@@ -107,7 +115,7 @@ void QueueFiller::send(int sender, const QueuedPacket& packet, std::string_view 
             control.add(SCM_CREDENTIALS, &from, sizeof(from));
         sockaddr_un address{};
         address.sun_family = AF_UNIX;
-        iovec vector{data.data(), data.size()};
+        iovec vector{const_cast<std::byte*>(data.data()), data.size()};
         msghdr message{};
         if (!to.empty()) {
             std::memcpy(address.sun_path, to.data(), std::min(to.size(), sizeof(address.sun_path)));

@@ -19,6 +19,14 @@
 #include "criu/image/record.hpp"
 
 namespace criu::sockets {
+
+std::optional<int> findOption(KnownOptions known, int level, int option) noexcept {
+    for (const KnownOption& one : known)
+        if (one.level == level && one.option == option)
+            return one.value;
+    return std::nullopt;
+}
+
 namespace {
 
 // Numbers of options that are newer than the headers of some systems.
@@ -168,8 +176,14 @@ void write(int fd, int level, int option, const void* value, socklen_t size, con
     log.warn("This kernel doesn't know socket option {}, which the dumped socket had set", name);
 }
 
-void writeInt(int fd, int level, int option, int value, const char* name, Log& log) {
-    if (read<int>(fd, level, option, name) != value)
+/// Returns the value of an option: from `fresh`, or by getsockopt(2).
+std::optional<int> valueNow(int fd, int level, int option, const char* name, KnownOptions fresh) {
+    const std::optional<int> known = findOption(fresh, level, option);
+    return known ? known : read<int>(fd, level, option, name);
+}
+
+void writeInt(int fd, int level, int option, int value, const char* name, KnownOptions fresh, Log& log) {
+    if (valueNow(fd, level, option, name, fresh) != value)
         write(fd, level, option, &value, sizeof(value), name, log);
 }
 
@@ -183,14 +197,20 @@ void forceBufferSize(int fd, int option, int force, int size, const char* name, 
 
 /// Sets the size of a buffer. `size`: value of getsockopt(2), which is twice the value that setsockopt(2) needs.
 void writeBufferSize(int fd, int option, int force, std::uint32_t size, const char* name,
-                     const kernel::Usernsd* usernsd) {
+                     const kernel::Usernsd* usernsd, KnownOptions fresh) {
     constexpr int kDoubled = 2;
-    if (read<int>(fd, SOL_SOCKET, option, name) == static_cast<int>(size))
+    if (valueNow(fd, SOL_SOCKET, option, name, fresh) == static_cast<int>(size))
         return;
     forceBufferSize(fd, option, force, static_cast<int>(size / kDoubled), name, usernsd);
 }
 
-void writeTimeLimit(int fd, int option, std::uint64_t seconds, std::uint64_t micros, const char* name, Log& log) {
+/// Value of a KnownOption for a socket without a time limit.
+constexpr int kNoLimit = 0;
+
+void writeTimeLimit(int fd, int option, std::uint64_t seconds, std::uint64_t micros, const char* name,
+                    KnownOptions fresh, Log& log) {
+    if (seconds == 0 && micros == 0 && findOption(fresh, SOL_SOCKET, option) == kNoLimit)
+        return;
     const timeval wanted{static_cast<time_t>(seconds), static_cast<suseconds_t>(micros)};
     const timeval now = read<timeval>(fd, SOL_SOCKET, option, name).value_or(timeval{});
     if (now.tv_sec != wanted.tv_sec || now.tv_usec != wanted.tv_usec)
@@ -303,13 +323,6 @@ void restoreMore(int fd, const SkOptsEntry& options, Log& log) {
 
 }  // namespace
 
-std::optional<int> findOption(KnownOptions known, int level, int option) noexcept {
-    for (const KnownOption& one : known)
-        if (one.level == level && one.option == option)
-            return one.value;
-    return std::nullopt;
-}
-
 int readOption(int fd, int level, int option, const char* text) {
     int value = 0;
     socklen_t size = sizeof(value);
@@ -350,16 +363,35 @@ SkOptsEntry* dumpSocketOptions(int fd, int family, Arena& arena, KnownOptions kn
     return &out;
 }
 
-void restoreSocketOptions(int fd, const SkOptsEntry& options, Log& log, const kernel::Usernsd* usernsd) {
+std::vector<KnownOption> readFreshSocket(int fd) {
+    std::vector<KnownOption> values;
+    const auto add = [&](int level, int option, std::optional<int> value) {
+        if (value)
+            values.push_back({level, option, *value});
+    };
+    for (const IntOption& row : kIntOptions)
+        if (row.dumped != Dumped::Never && row.option != kBufLock)
+            add(row.level, row.option, read<int>(fd, row.level, row.option, row.name));
+    add(SOL_SOCKET, SO_RCVBUF, read<int>(fd, SOL_SOCKET, SO_RCVBUF, "SO_RCVBUF"));
+    for (const int option : {SO_SNDTIMEO, SO_RCVTIMEO}) {
+        const auto limit = read<timeval>(fd, SOL_SOCKET, option, "SO_SNDTIMEO or SO_RCVTIMEO");
+        if (limit && limit->tv_sec == 0 && limit->tv_usec == 0)
+            add(SOL_SOCKET, option, kNoLimit);
+    }
+    return values;
+}
+
+void restoreSocketOptions(int fd, const SkOptsEntry& options, Log& log, const kernel::Usernsd* usernsd,
+                          KnownOptions fresh) {
     if (options.so_sndbuf != 0)
-        writeBufferSize(fd, SO_SNDBUF, SO_SNDBUFFORCE, options.so_sndbuf, "SO_SNDBUF", usernsd);
+        writeBufferSize(fd, SO_SNDBUF, SO_SNDBUFFORCE, options.so_sndbuf, "SO_SNDBUF", usernsd, fresh);
     if (options.so_rcvbuf != 0)
-        writeBufferSize(fd, SO_RCVBUF, SO_RCVBUFFORCE, options.so_rcvbuf, "SO_RCVBUF", usernsd);
+        writeBufferSize(fd, SO_RCVBUF, SO_RCVBUFFORCE, options.so_rcvbuf, "SO_RCVBUF", usernsd, fresh);
     for (const IntOption& row : kIntOptions)
         if (const std::optional<int> value = row.load(options))
-            writeInt(fd, row.level, row.option, *value, row.name, log);
-    writeTimeLimit(fd, SO_SNDTIMEO, options.so_snd_tmo_sec, options.so_snd_tmo_usec, "SO_SNDTIMEO", log);
-    writeTimeLimit(fd, SO_RCVTIMEO, options.so_rcv_tmo_sec, options.so_rcv_tmo_usec, "SO_RCVTIMEO", log);
+            writeInt(fd, row.level, row.option, *value, row.name, fresh, log);
+    writeTimeLimit(fd, SO_SNDTIMEO, options.so_snd_tmo_sec, options.so_snd_tmo_usec, "SO_SNDTIMEO", fresh, log);
+    writeTimeLimit(fd, SO_RCVTIMEO, options.so_rcv_tmo_sec, options.so_rcv_tmo_usec, "SO_RCVTIMEO", fresh, log);
     if (options.has_so_linger != 0) {
         const linger wait{1, static_cast<int>(options.so_linger)};
         write(fd, SOL_SOCKET, SO_LINGER, &wait, sizeof(wait), "SO_LINGER", log);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <compare>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "criu/base/log.hpp"
 #include "criu/image/arena.hpp"
@@ -17,8 +19,16 @@ inline constexpr int kTxTime = 61;
 inline constexpr int kTimestampingNew = 65;
 inline constexpr int kPreferBusyPoll = 69;
 
-/// Option value that sock_diag(7) has listed together with values of many sockets. For such an option, criu needs no
-/// getsockopt(2) call.
+/// Arguments of socket(2).
+struct SocketType {
+    int family = 0;
+    int type = 0;
+    int protocol = 0;
+    friend auto operator<=>(const SocketType&, const SocketType&) = default;
+};
+
+/// Option value that criu knows without a getsockopt(2) call on the socket. In a dump, sock_diag(7) has listed it with
+/// values of many sockets. In a restore, another new socket had it (FreshOptions).
 struct KnownOption {
     int level = 0;
     int option = 0;
@@ -37,8 +47,13 @@ SkOptsEntry* dumpSocketOptions(int fd, int family, Arena& arena, KnownOptions kn
 
 /// Sets all options whose values differ from the values of the socket `fd`. Warns of options that this kernel lacks.
 /// Call it after all other calls on the socket, because buffer sizes, filter and time limits would apply to these
-/// calls. `usernsd`: sets buffer sizes that the caller may not set; may be null.
-void restoreSocketOptions(int fd, const SkOptsEntry& options, Log& log, const kernel::Usernsd* usernsd = nullptr);
+/// calls. `usernsd`: sets buffer sizes that the caller may not set; may be null. `fresh`: values that the socket has.
+void restoreSocketOptions(int fd, const SkOptsEntry& options, Log& log, const kernel::Usernsd* usernsd = nullptr,
+                          KnownOptions fresh = {});
+
+/// Reads the options of a new socket that restoreSocketOptions() would read of each socket. Omits the size of the send
+/// buffer and SO_BUF_LOCK, because criu changes them to fill queues. Throws Error.
+[[nodiscard]] std::vector<KnownOption> readFreshSocket(int fd);
 
 /// Raises the size of the send buffer, so that all queued data fits into it. restoreSocketOptions() later sets the
 /// dumped size.

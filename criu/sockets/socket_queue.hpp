@@ -40,12 +40,14 @@ private:
 struct QueuedPacket {
     std::uint64_t offset = 0;  ///< file offset of the packet's data in the image
     std::uint32_t length = 0;
+    std::vector<std::byte> data;  ///< `length` bytes, or none if QueueFiller must read them
     std::vector<FileId> rights;
     std::optional<ucred> sender;
     std::string address;  ///< sun_path of the sender's socket; empty if unknown
 };
 
-/// Table of the dumped queues. load() reads the positions of the packets in the image; QueueFiller reads their data.
+/// Table of the dumped queues. load() reads small packets, and the positions of others in the image; QueueFiller reads
+/// the data of the others.
 class SocketQueues {
 public:
     void load(const ImageDir& images);
@@ -73,6 +75,8 @@ public:
     void send(int sender, const QueuedPacket& packet, std::string_view to = {});
 
 private:
+    [[nodiscard]] std::vector<std::byte> read(const QueuedPacket& packet);
+
     const ImageDir& images_;
     std::function<int(FileId)> find_;
     std::function<UniqueFd(UniqueFd)> toServiceRange_;

@@ -67,7 +67,7 @@ void UnixGroupOpener::openDatagram(UnixSocket& socket) {
         provide(socket, create(SOCK_DGRAM, socket));
         return;
     }
-    auto [end, other] = createPair(socket);
+    auto [end, other] = createPair(socket, partner);
     provide(socket, std::move(end));
     if (partner != nullptr) {
         provide(*partner, std::move(other));

@@ -13,6 +13,14 @@
 
 namespace criu::sockets {
 
+std::uint32_t networkOf(const UnixSkEntry& entry) {
+    return entry.has_ns_id != 0 ? entry.ns_id : 0;
+}
+
+SocketType typeOf(const UnixSkEntry& entry) {
+    return {AF_UNIX, static_cast<int>(entry.type), 0};
+}
+
 bool UnixSocket::datagram() const {
     return entry->type == SOCK_DGRAM;
 }
@@ -96,7 +104,8 @@ void UnixGroup::complete(files::PlacedFiles& placed) {
                 listen();
         }
         restoreOwner(fd, entry);
-        restoreSocketOptions(fd, *entry.opts, placed.log(), placed.usernsd());
+        restoreSocketOptions(fd, *entry.opts, placed.log(), placed.usernsd(),
+                             fresh_.of(networkOf(entry), typeOf(entry)));
         if (entry.has_shutdown != 0 && entry.shutdown != SK_SHUTDOWN__NONE)  // images store SHUT_RD (0) as 1
             sys(::shutdown(fd, static_cast<int>(entry.shutdown) - 1), "shut down");
         sys(::fcntl(fd, F_SETFL, static_cast<int>(entry.flags)), "set flags {:#o}", entry.flags);

@@ -13,6 +13,7 @@
 #include "criu/files/restored_file.hpp"
 #include "criu/kernel/net/sock_diag.hpp"
 #include "criu/sockets/external_sockets.hpp"
+#include "criu/sockets/fresh_options.hpp"
 #include "criu/sockets/socket_queue.hpp"
 #include "criu/sockets/unix_name.hpp"
 
@@ -55,12 +56,19 @@ struct UnixSocket {
     [[nodiscard]] std::string shown() const;
 };
 
+/// Returns the id of the socket's network namespace; 0 if the images have none.
+[[nodiscard]] std::uint32_t networkOf(const UnixSkEntry& entry);
+/// Returns the kind of the socket for FreshOptions.
+[[nodiscard]] SocketType typeOf(const UnixSkEntry& entry);
+
 /// Unix group: sockets that are connected to each other, or in flight in each other's queues. One process creates all
 /// sockets of a group, so that it never waits for another process to create a peer.
 class UnixGroup final : public files::RestoredFile {
 public:
-    UnixGroup(const ProcessLock& lock, const ExternalSocketRestore& externalSockets, const files::PathRemaps& remaps)
-        : lock_(lock), externalSockets_(externalSockets), remaps_(remaps) {}
+    /// All arguments must outlive this object.
+    UnixGroup(const ProcessLock& lock, const ExternalSocketRestore& externalSockets, const files::PathRemaps& remaps,
+              FreshOptions& fresh)
+        : lock_(lock), externalSockets_(externalSockets), remaps_(remaps), fresh_(fresh) {}
 
     void add(UnixSocket& socket) { sockets_.push_back(&socket); }
     /// True if the restore of the group binds sockets to paths or looks up paths. Only one process at a time may do
@@ -101,6 +109,7 @@ private:
     const ProcessLock& lock_;
     const ExternalSocketRestore& externalSockets_;
     const files::PathRemaps& remaps_;
+    FreshOptions& fresh_;
     std::vector<UnixSocket*> sockets_;
     std::vector<Deferred> deferred_;
     std::vector<const UnixSocket*> given_;  ///< sockets from --inherit-fd or a plugin, which criu doesn't change

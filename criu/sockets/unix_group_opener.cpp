@@ -69,9 +69,10 @@ int UnixGroupOpener::fdOf(const UnixSocket& socket) const {
 
 UniqueFd UnixGroupOpener::create(int type, const UnixSocket& of) const {
     UniqueFd made;
-    opener_.inNetwork(of.entry->has_ns_id != 0 ? of.entry->ns_id : 0, [&] {
+    opener_.inNetwork(networkOf(*of.entry), [&] {
         made.reset(sys(::socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), "create a unix socket"));
     });
+    group_.fresh_.learn(networkOf(*of.entry), {AF_UNIX, type, 0}, made.get());
     return made;
 }
 
@@ -101,9 +102,9 @@ void UnixGroupOpener::warnOfPeers() {
                            group_.describe(), self, others);
 }
 
-std::pair<UniqueFd, UniqueFd> UnixGroupOpener::createPair(const UnixSocket& socket) {
+std::pair<UniqueFd, UniqueFd> UnixGroupOpener::createPair(const UnixSocket& socket, const UnixSocket* peer) {
     int ends[2];
-    opener_.inNetwork(socket.entry->has_ns_id != 0 ? socket.entry->ns_id : 0, [&] {
+    opener_.inNetwork(networkOf(*socket.entry), [&] {
         as(peerOf(*socket.entry), [&] {
             sys(::socketpair(AF_UNIX, static_cast<int>(socket.entry->type) | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends),
                 "create a pair of unix sockets");
@@ -111,8 +112,9 @@ std::pair<UniqueFd, UniqueFd> UnixGroupOpener::createPair(const UnixSocket& sock
     });
     UniqueFd one(ends[0]);
     UniqueFd other(ends[1]);
-    one = opener_.toServiceRange(std::move(one));
-    other = opener_.toServiceRange(std::move(other));
+    group_.fresh_.learn(networkOf(*socket.entry), typeOf(*socket.entry), one.get());
+    one = opener_.settle(socket.id, std::move(one));
+    other = peer != nullptr ? opener_.settle(peer->id, std::move(other)) : opener_.toServiceRange(std::move(other));
     return {std::move(one), std::move(other)};
 }
 
@@ -190,7 +192,7 @@ void UnixGroupOpener::adoptGiven() {
 void UnixGroupOpener::answerAsService(UnixSocket& socket) {
     // Answers the client's dump request. The field `restored` of the answer is true, so that the client knows that it
     // was restored.
-    auto [end, service] = createPair(socket);
+    auto [end, service] = createPair(socket, nullptr);
     CriuDumpResp dump = CRIU_DUMP_RESP__INIT;
     dump.has_restored = 1;
     dump.restored = 1;

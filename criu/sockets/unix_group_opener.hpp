@@ -33,8 +33,9 @@ private:
     [[nodiscard]] int fdOf(const UnixSocket& socket) const;
     /// Creates a socket in the network namespace of the dumped socket `of`.
     [[nodiscard]] UniqueFd create(int type, const UnixSocket& of) const;
-    /// Creates a socket pair with descriptors in the service range.
-    [[nodiscard]] std::pair<UniqueFd, UniqueFd> createPair(const UnixSocket& socket);
+    /// Creates a socket pair. Its descriptors have their final numbers, or numbers in the service range. `peer`: the
+    /// other end; null if no process has it.
+    [[nodiscard]] std::pair<UniqueFd, UniqueFd> createPair(const UnixSocket& socket, const UnixSocket* peer);
     void provide(UnixSocket& socket, UniqueFd fd);
     void giveName(UnixSocket& socket);
     /// Returns the covered directory that contains the name. Returns null if no other mount covers the path.

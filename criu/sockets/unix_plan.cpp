@@ -145,7 +145,7 @@ void UnixPlan::makeGroups() {
             continue;
         auto& group = groups[sets.find_set(numbers.at(&socket))];
         if (!group)
-            group = std::make_shared<UnixGroup>(lock_, externalSockets_, remaps_);
+            group = std::make_shared<UnixGroup>(lock_, externalSockets_, remaps_, fresh_);
         group->add(socket);
         groups_.emplace(socket.id, group);
     }

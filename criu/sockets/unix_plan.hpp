@@ -8,6 +8,7 @@
 #include <string>
 
 #include "criu/files/file_restore.hpp"
+#include "criu/sockets/fresh_options.hpp"
 #include "criu/sockets/unix_group.hpp"
 
 namespace criu::sockets {
@@ -34,6 +35,7 @@ private:
     const ExternalSocketRestore& externalSockets_;
     const files::PathRemaps& remaps_;
     ProcessLock lock_;
+    FreshOptions fresh_;
     SocketQueues queues_;
     std::deque<UnixSocket> sockets_;
     std::map<FileId, UnixSocket*> byId_;

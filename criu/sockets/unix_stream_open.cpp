@@ -44,7 +44,7 @@ void UnixGroupOpener::openEnds(UnixSocket& one) {
     else if (other != nullptr && !other->name.empty())
         accepted = openAccepted(*other, &one, rest);
     if (!accepted) {
-        auto [end, otherEnd] = createPair(one);
+        auto [end, otherEnd] = createPair(one, other);
         if (other != nullptr && peerOf(*one.entry) != peerOf(*other->entry))
             opener_.log().warn("{} and {} will say that the same user has made them both", one.shown(), other->shown());
         provide(one, std::move(end));

@@ -70,6 +70,7 @@ public:
     [[nodiscard]] const criu::kernel::Usernsd* usernsd() const override { return nullptr; }
     void provide(FileId, UniqueFd fd) override { provided.push_back(std::move(fd)); }
     UniqueFd toServiceRange(UniqueFd fd) override { return fd; }
+    UniqueFd settle(FileId, UniqueFd fd) override { return fd; }
     [[nodiscard]] int find(FileId) const override { return -1; }
     [[nodiscard]] bool isHeld(FileId) const override { return true; }
     [[nodiscard]] int inherited(std::string_view) const override { return -1; }

@@ -73,6 +73,13 @@ UniqueFd TaskFiles::toServiceRange(UniqueFd fd) {
     return service_.moveIn(std::move(fd));
 }
 
+UniqueFd TaskFiles::settle(FileId id, UniqueFd fd) {
+    const auto [first, last] = slots_.equal_range(id);
+    if (std::any_of(first, last, [&](const auto& at) { return at.second->fd == fd.get(); }))
+        return fd;
+    return toServiceRange(std::move(fd));
+}
+
 bool TaskFiles::isHeld(FileId id) const {
     return all_.holderOf(id).has_value();
 }

@@ -51,6 +51,7 @@ public:
     [[nodiscard]] const kernel::Usernsd* usernsdForPaths() const override;
     void provide(FileId id, UniqueFd fd) override;
     UniqueFd toServiceRange(UniqueFd fd) override;
+    UniqueFd settle(FileId id, UniqueFd fd) override;
     [[nodiscard]] int find(FileId id) const override;
     [[nodiscard]] bool isHeld(FileId id) const override;
     [[nodiscard]] int inherited(std::string_view name) const override;
