@@ -130,12 +130,18 @@ UniqueFd openAgain(int file, int how) {
 /// Opens a path with the credentials of the calling thread. Returns an invalid descriptor if these credentials don't
 /// permit it.
 UniqueFd openAsCaller(const RegFileEntry& entry, const std::string& path, int how, const PathOpening& opening) {
-    UniqueFd file(::open(path.c_str(), pathOnly(how)));
-    if (file) {
-        validate(entry, file.get(), path, opening);
+    const bool reusable = opening.opened != nullptr && opening.users.empty() && (how & O_PATH) == 0;
+    const int known = reusable ? opening.opened->find(entry, path, pathOnly(how), opening.check) : -1;
+    UniqueFd file;
+    if (known >= 0) {
+        file = openAgain(known, how);
+    } else if (UniqueFd found(::open(path.c_str(), pathOnly(how))); found) {
+        validate(entry, found.get(), path, opening);
         if ((how & O_PATH) != 0)
-            return file;
-        file = openAgain(file.get(), how);
+            return found;
+        file = openAgain(found.get(), how);
+        if (file && reusable)
+            opening.opened->add(entry, path, pathOnly(how), opening.check, std::move(found));
     }
     if (!file && !forbidsOpening(errno))
         failErrno("open {}", path);
@@ -191,6 +197,30 @@ UniqueFd openWithMore(const RegFileEntry& entry, const std::string& path, int ho
 }
 
 }  // namespace
+
+OpenedPaths::Key OpenedPaths::keyOf(const RegFileEntry& entry, const std::string& path, int flags, PathCheck check) {
+    return {path, flags, check, entry.has_mode != 0 ? std::int64_t{entry.mode} : -1,
+            entry.has_size != 0 ? static_cast<std::int64_t>(entry.size) : -1};
+}
+
+int OpenedPaths::find(const RegFileEntry& entry, const std::string& path, int flags, PathCheck check) const {
+    const auto found = paths_.find(keyOf(entry, path, flags, check));
+    return found == paths_.end() ? -1 : found->second.get();
+}
+
+void OpenedPaths::add(const RegFileEntry& entry, const std::string& path, int flags, PathCheck check, UniqueFd file) {
+    constexpr std::size_t kMost = 8;  // service descriptors
+    const auto [at, first] = paths_.try_emplace(keyOf(entry, path, flags, check));
+    if (first || at->second || kept_ == kMost)
+        return;
+    at->second = keep_(std::move(file));
+    ++kept_;
+}
+
+void OpenedPaths::clear() {
+    paths_.clear();
+    kept_ = 0;
+}
 
 void storeInode(int file, RegFileEntry& out) {
     const Identity identity = Identity::of(file);

@@ -3,8 +3,13 @@
 
 #include <sys/stat.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <span>
 #include <string>
+#include <tuple>
 
 #include "criu/base/unique_fd.hpp"
 #include "criu/files/file_opener.hpp"
@@ -26,6 +31,31 @@
 /// criu checks the file before it opens it, because opening a device may have effects, and opening a fifo may block.
 namespace criu::files {
 
+/// O_PATH descriptors of paths that criu opens again and again. criu looks up and checks such a path once.
+///
+/// Call clear() before the process changes its mount namespace, root or credentials.
+class OpenedPaths {
+public:
+    /// `keep`: moves a descriptor into the service range.
+    explicit OpenedPaths(std::function<UniqueFd(UniqueFd)> keep) : keep_(std::move(keep)) {}
+
+    /// Returns the descriptor of a path that criu has checked for an entry with the same properties; -1 if there is
+    /// none. `flags`: flags of open(2) together with O_PATH.
+    [[nodiscard]] int find(const RegFileEntry& entry, const std::string& path, int flags, PathCheck check) const;
+    /// Keeps the descriptor if the path is opened for the second time.
+    void add(const RegFileEntry& entry, const std::string& path, int flags, PathCheck check, UniqueFd file);
+    void clear();
+
+private:
+    /// Path, flags, check, mode and size; -1 if the entry has no mode or size.
+    using Key = std::tuple<std::string, int, PathCheck, std::int64_t, std::int64_t>;
+    static Key keyOf(const RegFileEntry& entry, const std::string& path, int flags, PathCheck check);
+
+    std::function<UniqueFd(UniqueFd)> keep_;
+    std::map<Key, UniqueFd> paths_;
+    std::size_t kept_ = 0;
+};
+
 /// Processes that use the file, and checks that criu makes before it opens the file.
 struct PathOpening {
     /// Path rights of the users; empty if the processes may open all that root may open.
@@ -34,6 +64,7 @@ struct PathOpening {
     const model::Options& options;
     /// Thread that makes calls for which root of the tree's user namespace lacks the capabilities; may be null.
     const kernel::Usernsd* usernsd = nullptr;
+    OpenedPaths* opened = nullptr;  ///< paths that were opened before; may be null
 };
 
 /// Stores in an entry the properties that identify the inode: device, number, time of birth. `file` may be an O_PATH

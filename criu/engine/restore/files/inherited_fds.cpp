@@ -56,6 +56,8 @@ int InheritedFds::find(std::string_view name) const {
 }
 
 void InheritedFds::warnOfUnknownNames(const RestoreImages& content, Log& log) const {
+    if (options_.inheritFds.empty())
+        return;
     Names names(usedNames_);
     std::vector<std::string> likely;   // without programs and libraries, which are open for reading
     std::vector<std::string> outside;  // names of pipes whose other end was outside of the tree

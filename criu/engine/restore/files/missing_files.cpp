@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <set>
+#include <unordered_set>
 
 #include "criu/base/error.hpp"
 #include "criu/base/refusals.hpp"
@@ -125,14 +126,14 @@ private:
             return;  // the restore reports this error when it opens the file
         const files::PathRemaps& remaps = planned_.files.remaps();
         if (const std::string* const link = remaps.linkOf(FileId{id}); link != nullptr) {
-            (void)isThere(*link, use(), true);
+            (void)isThere(*link, use, true);
             return;
         }
         const RegFileEntry& entry = *found->second->reg;
         const std::string path = fmt::format("{}{}", entry.name[0] == '/' ? "" : "/", entry.name);
         const bool isExternal = entry.has_ext != 0 && entry.ext != 0;
         if (!isExternal && !remaps.has(FileId{id}) && !isGiven(path) && !path.starts_with("/proc/"))
-            if (isThere(path, use(), false) && changed_ != nullptr)
+            if (isThere(path, use, false) && changed_ != nullptr)
                 compare(entry, path, use());
     }
 
@@ -143,14 +144,19 @@ private:
     }
 
     /// Returns true if the file exists, and criu may look at it. Adds a missing file.
-    bool isThere(const std::string& path, std::string use, bool ofDump) {
+    template <typename Use>
+    bool isThere(const std::string& path, Use&& use, bool ofDump) {
         struct stat status {};
+        if (found_.contains(path))
+            return true;
         if (mayReachFuseServer(root_ + path, servers_))
             return false;
-        if (::lstat((root_ + path).c_str(), &status) == 0)
+        if (::lstat((root_ + path).c_str(), &status) == 0) {
+            found_.insert(path);
             return true;
+        }
         if ((errno == ENOENT || errno == ENOTDIR) && !isMadeByRestore(root_ + path) && paths_.insert(path).second)
-            missing_.push_back({path, std::move(use), ofDump});
+            missing_.push_back({path, use(), ofDump});
         return false;
     }
 
@@ -169,7 +175,8 @@ private:
     std::string root_;
     std::vector<std::string> servers_;  ///< mount points of FUSE file systems, whose servers may not reply
     std::set<std::uint32_t> seen_;
-    std::set<std::string> paths_;
+    std::set<std::string> paths_;  ///< missing paths
+    std::unordered_set<std::string> found_;
     std::set<std::string> refused_;
     std::vector<Refusal>* changed_ = nullptr;  ///< takes files that differ from the dumped ones; null: not compared
     std::vector<MissingFile> missing_;

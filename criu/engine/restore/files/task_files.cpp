@@ -55,7 +55,8 @@ TaskFiles::TaskFiles(const RestoreRun& run, const model::Task* task, TreePid pid
       task_(task),
       pid_(pid),
       space_(space),
-      log_(run.log) {}
+      log_(run.log),
+      paths_([this](UniqueFd fd) { return toServiceRange(std::move(fd)); }) {}
 
 const model::Options& TaskFiles::options() const {
     return all_.options();
@@ -102,6 +103,7 @@ void TaskFiles::inheritFrom(const TaskFiles& creator) {
 void TaskFiles::openAll(model::FileStage stage) {
     for (const std::size_t file : all_.plan().openedBy(pid_, stage))
         open(file);
+    paths_.clear();
 }
 
 void TaskFiles::open(std::size_t index) {
@@ -142,6 +144,7 @@ bool TaskFiles::openPostponed() {
     const std::vector<std::size_t> waiting = std::exchange(pending_, {});
     for (const std::size_t file : waiting)
         open(file);
+    paths_.clear();
     return pending_.size() < waiting.size();
 }
 
@@ -354,7 +357,7 @@ UniqueFd TaskFiles::openPath(FileId regular, int flags, files::PathCheck check) 
         fail("file {} isn't a path", regular);
     const std::vector<kernel::FileRights> users =
         opening_ != nullptr ? all_.rights().of(opening_->ids) : all_.rights().of(pid_);
-    return files::openRegular(*entry.reg, flags, all_.remaps(), {users, check, all_.options(), usernsdForPaths()});
+    return files::openRegular(*entry.reg, flags, all_.remaps(), {users, check, all_.options(), usernsdForPaths(), opening_ != nullptr ? &paths_ : nullptr});
 }
 
 UniqueFd TaskFiles::openForMapping(const VmaEntry& vma, int flags) {

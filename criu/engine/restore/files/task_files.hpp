@@ -9,6 +9,7 @@
 
 #include "criu/engine/fwd.hpp"
 #include "criu/files/file_opener.hpp"
+#include "criu/files/path_open.hpp"
 #include "criu/files/placed_files.hpp"
 #include "criu/memory/mappings/mapped_files.hpp"
 #include "images/fown.fwd.hpp"
@@ -102,6 +103,7 @@ private:
     std::vector<std::size_t> pending_;  ///< indices of postponed files in the plan
     bool postponed_ = false;
     const CollectedFile* opening_ = nullptr;  ///< file that open() opens; null outside of open()
+    files::OpenedPaths paths_;                ///< paths of a series of open() calls
 };
 
 }  // namespace criu::engine
