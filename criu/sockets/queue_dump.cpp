@@ -17,6 +17,7 @@
 #include "criu/kernel/net/changed_options.hpp"
 #include "criu/model/id_map.hpp"
 #include "criu/model/tree_pids.hpp"
+#include "criu/sockets/socket_options.hpp"
 #include "criu/sockets/socket_queue.hpp"
 #include "images/sk-packet.hpp"
 
@@ -41,16 +42,12 @@ struct Peeked {
     std::string address;
 };
 
-/// Scope that changes an option of the dumped socket. The destructor restores the old value. `journal`: gets the old
-/// value before the change.
+/// Scope that changes an option of the dumped socket. The destructor restores the value `before`, which is in the
+/// journal.
 class TemporaryOption {
 public:
-    TemporaryOption(int fd, int option, int value, const char* name, Journal& journal) : fd_(fd), option_(option) {
-        socklen_t size = sizeof(before_);
-        sys(::getsockopt(fd, SOL_SOCKET, option, &before_, &size), "read socket option {}", name);
-        struct stat status {};
-        if (journal.isOpen() && ::fstat(fd, &status) == 0)
-            kernel::recordOptions({{status.st_ino, {{option, before_}}}}, journal);
+    TemporaryOption(int fd, int option, int value, const char* name, int before)
+        : fd_(fd), option_(option), before_(before) {
         sys(::setsockopt(fd, SOL_SOCKET, option, &value, sizeof(value)), "set socket option {}", name);
     }
     ~TemporaryOption() { ::setsockopt(fd_, SOL_SOCKET, option_, &before_, sizeof(before_)); }
@@ -60,7 +57,24 @@ public:
 private:
     int fd_;
     int option_;
-    int before_ = 0;
+    int before_;
+};
+
+/// Values of the options that Peeker changes.
+struct PeekOptions {
+    int offset = 0;
+    int credentials = 0;
+
+    /// Reads the values, and writes them to the journal.
+    static PeekOptions of(int fd, Journal& journal) {
+        const PeekOptions now{readOption(fd, SOL_SOCKET, SO_PEEK_OFF, "SO_PEEK_OFF"),
+                              readOption(fd, SOL_SOCKET, SO_PASSCRED, "SO_PASSCRED")};
+        struct stat status {};
+        if (journal.isOpen() && ::fstat(fd, &status) == 0)
+            kernel::recordOptions({{status.st_ino, {{SO_PEEK_OFF, now.offset}, {SO_PASSCRED, now.credentials}}}},
+                                  journal);
+        return now;
+    }
 };
 
 void takeControl(msghdr& message, Peeked& out) {
@@ -90,14 +104,13 @@ void takeControl(msghdr& message, Peeked& out) {
 /// the returned data. Without SO_PEEK_OFF, each call would return the first message.
 class Peeker {
 public:
-    Peeker(int fd, Journal& journal)
+    /// `memory`: must outlive this object; the peeker may enlarge it.
+    Peeker(int fd, PeekMemory& memory, const PeekOptions& before)
         : fd_(fd),
-          offset_(fd, SO_PEEK_OFF, 0, "SO_PEEK_OFF", journal),
-          credentials_(fd, SO_PASSCRED, 1, "SO_PASSCRED", journal),
-          buffer_(kFirstBuffer),
-          wall_(Mapping::anonymous(machinePageSize())) {
-        sys(::mprotect(wall_.data(), wall_.size(), PROT_NONE), "protect a page");
-    }
+          offset_(fd, SO_PEEK_OFF, 0, "SO_PEEK_OFF", before.offset),
+          credentials_(fd, SO_PASSCRED, 1, "SO_PASSCRED", before.credentials),
+          buffer_(memory.buffer),
+          wall_(memory.wall) {}
 
     /// Copies the next piece of the queue: one datagram, or the bytes of a stream up to the end of the next message
     /// with descriptors.
@@ -189,9 +202,35 @@ private:
     int fd_;
     TemporaryOption offset_;
     TemporaryOption credentials_;
-    std::vector<std::byte> buffer_;
-    Mapping wall_;  ///< page without access, so that copying to it fails
+    std::vector<std::byte>& buffer_;
+    const Mapping& wall_;
     std::size_t position_ = 0;
+};
+
+/// Scope that uses memory of a list. The destructor puts it back, unless a large message has enlarged it.
+class MemoryLoan {
+public:
+    explicit MemoryLoan(std::vector<PeekMemory>& spare) : spare_(spare) {
+        if (!spare.empty()) {
+            memory_ = std::move(spare.back());
+            spare.pop_back();
+            return;
+        }
+        memory_.buffer.resize(kFirstBuffer);
+        memory_.wall = Mapping::anonymous(machinePageSize());
+        sys(::mprotect(memory_.wall.data(), memory_.wall.size(), PROT_NONE), "protect a page");
+    }
+    ~MemoryLoan() {
+        if (memory_.buffer.size() == kFirstBuffer)
+            spare_.push_back(std::move(memory_));
+    }
+    MemoryLoan(const MemoryLoan&) = delete;
+    MemoryLoan& operator=(const MemoryLoan&) = delete;
+    [[nodiscard]] PeekMemory& get() { return memory_; }
+
+private:
+    std::vector<PeekMemory>& spare_;
+    PeekMemory memory_;
 };
 
 /// Returns whether a socket of datagrams or packets may have a queue. poll(2) changes nothing, but a peek marks an
@@ -216,7 +255,8 @@ void SocketQueueDump::add(int fd, int type, std::size_t waiting, FileId socket, 
         return;
     if (stream)
         refuseOutOfBand(fd);
-    Peeker peeker(fd, dump.log().journal());
+    MemoryLoan memory(spare_);
+    Peeker peeker(fd, memory.get(), PeekOptions::of(fd, dump.log().journal()));
     // Never peeks into an empty stream: recvmsg(2) would return and clear a pending connection error (SO_ERROR). The
     // program must get this error itself.
     while (!stream || peeker.position() < waiting) {

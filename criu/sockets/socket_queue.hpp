@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "criu/base/ids.hpp"
+#include "criu/base/mapping.hpp"
 #include "criu/image/image_dir.hpp"
 
 namespace criu::files {
@@ -20,6 +21,12 @@ class FileDump;
 
 /// Queues of sockets: received data, descriptors in flight and credentials. The image is sk-queues.img.
 namespace criu::sockets {
+
+/// Memory to copy the queue of a socket, which serves one socket after the other.
+struct PeekMemory {
+    std::vector<std::byte> buffer;
+    Mapping wall;  ///< page without access, so that copying to it fails
+};
 
 /// Dumps queues of sockets. Removes nothing from the queues.
 class SocketQueueDump {
@@ -34,6 +41,7 @@ public:
 
 private:
     std::optional<ImageWriter> writer_;
+    std::vector<PeekMemory> spare_;  ///< memory that no call of add() uses; these calls nest
 };
 
 /// Message in a queue, or a part of a stream.

@@ -74,7 +74,11 @@ AmdgpuDump::~AmdgpuDump() {
 }
 
 bool AmdgpuDump::isKfd(const struct stat& status) {
-    return S_ISCHR(status.st_mode) && status.st_rdev != 0 && status.st_rdev == kernel_.device(kKfdPath);
+    if (!S_ISCHR(status.st_mode) || status.st_rdev == 0)
+        return false;
+    if (!kfd_)
+        kfd_ = kernel_.device(kKfdPath);
+    return status.st_rdev == *kfd_;
 }
 
 std::uint32_t AmdgpuDump::renderMinor(const struct stat& status) {

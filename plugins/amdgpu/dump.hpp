@@ -59,6 +59,7 @@ private:
     std::function<std::uint64_t()> bufferLimit_;
     DumpedTree tree_;
     std::map<dev_t, bool> ours_;
+    std::optional<dev_t> kfd_;  ///< device number of the KFD, 0 if there is none; unset until it is needed
 };
 
 }  // namespace criu::amdgpu

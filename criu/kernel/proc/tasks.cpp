@@ -12,7 +12,8 @@ std::vector<pid_t> readThreads(const ProcPid& process) {
 }
 
 std::vector<int> readDescriptors(const ProcPid& task) {
-    return task.numbers("fd");
+    // Lists fdinfo instead of fd. The kernel makes an inode for each listed name, and a dump reads each fdinfo file.
+    return task.numbers("fdinfo");
 }
 
 std::vector<pid_t> parseChildren(std::string_view text) {

@@ -2,8 +2,10 @@
 #include "criu/engine/dump/files/descriptor_reader.hpp"
 
 #include <fcntl.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -29,6 +31,40 @@ constexpr std::size_t kWorthThreads = 4 * kBatch;
     throw error;
 }
 
+/// Device numbers of the kernel's file systems for files without names.
+struct NamelessFiles {
+    dev_t pipes = 0;      ///< pipefs
+    dev_t anonymous = 0;  ///< anon_inodefs
+
+    static NamelessFiles ofKernel() {
+        int made[2];
+        sys(::pipe2(made, O_CLOEXEC), "create a pipe");
+        const UniqueFd ends[2] = {UniqueFd(made[0]), UniqueFd(made[1])};
+        const UniqueFd event(sys(::eventfd(0, EFD_CLOEXEC), "create an eventfd"));
+        return {deviceOf(ends[0].get()), deviceOf(event.get())};
+    }
+
+private:
+    static dev_t deviceOf(int fd) {
+        struct stat status {};
+        sys(::fstat(fd, &status), "stat a new file");
+        return status.st_dev;
+    }
+};
+
+/// Returns the link of a file whose text follows from stat and fdinfo. Returns an empty string for other files.
+std::string knownLink(const files::OpenFd& file) {
+    static const NamelessFiles nameless = NamelessFiles::ofKernel();
+    if (S_ISFIFO(file.stat.st_mode) && file.stat.st_dev == nameless.pipes)
+        return fmt::format("pipe:[{}]", file.stat.st_ino);
+    // fdinfo of an O_PATH descriptor has no line of a file kind.
+    if (file.stat.st_dev != nameless.anonymous)
+        return {};
+    if (file.info.value("eventfd-count"))
+        return "anon_inode:[eventfd]";
+    return file.info.value("clockid") && file.info.value("ticks") ? "anon_inode:[timerfd]" : "";
+}
+
 }  // namespace
 
 void readCopy(const kernel::ProcPid& task, files::OpenFd& file) {
@@ -41,7 +77,9 @@ void readCopy(const kernel::ProcPid& task, files::OpenFd& file) {
         sys(::getsockopt(file.copy.get(), SOL_SOCKET, SO_DOMAIN, &file.socketFamily, &size),
             "read socket option SO_DOMAIN of fd {} of pid {}", file.fd, file.pid);
     } else {
-        file.link = task.readLink(fmt::format("fd/{}", file.fd));
+        file.link = knownLink(file);
+        if (file.link.empty())
+            file.link = task.readLink(fmt::format("fd/{}", file.fd));
     }
 }
 

@@ -129,12 +129,14 @@ FileCollector::Key FileCollector::keyOf(const files::OpenFd& file) {
 
 const FileCollector::Known& FileCollector::identify(const files::OpenFd& file) {
     std::vector<const Known*>& candidates = known_[keyOf(file)];
+    // Compares with criu's copy of the descriptor: kcmp(2) checks no permissions for criu's own descriptors.
+    const pid_t self = ::getpid();
     std::size_t first = 0;
     for (std::size_t last = candidates.size(); first < last;) {
         const std::size_t middle = first + (last - first) / 2;
         const Known& candidate = *candidates[middle];
         const std::partial_ordering order =
-            kernel::kcmpFile(candidate.actor.value, candidate.fd, file.actor.value, file.fd);
+            kernel::kcmpFile(candidate.actor.value, candidate.fd, self, file.copy.get());
         if (order == std::partial_ordering::equivalent)
             return candidate;
         if (order == std::partial_ordering::less)
@@ -143,7 +145,9 @@ const FileCollector::Known& FileCollector::identify(const files::OpenFd& file) {
             last = middle;
     }
 
-    stop_.throwIfRequested();
+    constexpr std::size_t kPiece = 32;  // new files between two checks, because a check is a system call
+    if (described_.size() % kPiece == 0)
+        stop_.throwIfRequested();
     const FileKindsDump::Kind& kind = impl_->kinds.of(file);
     auto& entry = *arena_.make<FileEntry>();
     // Registers the description before its fd kind dumps it: a socket may be in flight in its own queue, and is then
