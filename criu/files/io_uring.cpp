@@ -100,11 +100,16 @@ public:
 
     void finish(FileDump& dump) override {
         for (const auto& [id, name] : polled_)
-            if (const std::vector<HostPid> users = dump.users(id); users.size() > 1)
-                fail(
-                    "{} is an io_uring with a kernel thread (IORING_SETUP_SQPOLL), and process {} has inherited it, "
-                    "so it can't be dumped",
-                    name, users.back());
+            if (const std::vector<HostPid> users = dump.users(id); users.size() > 1) {
+                Error error(0, fmt::format("{} is an io_uring with a kernel thread (IORING_SETUP_SQPOLL), and process "
+                                           "{} has inherited it, so it can't be dumped",
+                                           name, users.back()));
+                error.addHint(
+                    fmt::format("have process {} close it, or start the program without IORING_SETUP_SQPOLL, or "
+                                "without io_uring",
+                                users.back()));
+                throw error;
+            }
         std::map<HostPid, Candidates> all;
         for (const Pending& ring : pending_) {
             const auto [at, fresh] = all.try_emplace(ring.pid);
@@ -201,12 +206,20 @@ private:
     /// that belongs to several open file descriptions.
     static FileId only(const Pending& ring, std::string_view what, std::string_view path, const Candidates& all) {
         const auto found = all.find(path);
-        if (found == all.end())
-            fail("{} is an io_uring, and {} ({}) isn't a descriptor of the process, so it can't be dumped", ring.name,
-                 what, path);
-        if (found->second.size() != 1)
-            fail("{} is an io_uring, and {} ({}) may be one of {} that the process has open, so it can't be dumped",
-                 ring.name, what, path, found->second.size());
+        if (found == all.end()) {
+            Error error(0, fmt::format("{} is an io_uring, and {} ({}) isn't a descriptor of the process, so it can't "
+                                       "be dumped",
+                                       ring.name, what, path));
+            error.addHint("have the program keep a descriptor of the file, or take the file out of the ring");
+            throw error;
+        }
+        if (found->second.size() != 1) {
+            Error error(0, fmt::format("{} is an io_uring, and {} ({}) may be one of {} that the process has open, so "
+                                       "it can't be dumped",
+                                       ring.name, what, path, found->second.size()));
+            error.addHint("have the program close the others, or take the file out of the ring");
+            throw error;
+        }
         return *found->second.begin();
     }
 

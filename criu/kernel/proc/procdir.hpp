@@ -79,6 +79,20 @@ private:
     std::string path_;
 };
 
+/// Numeric names in a directory of a process, in the kernel's ascending order. The caller reads them in pieces, because
+/// the kernel makes an inode for each name that it lists.
+class ProcNumbers {
+public:
+    ProcNumbers(const ProcPid& process, const std::string& name);
+
+    /// Appends some hundreds of names. Returns false at the end.
+    bool next(std::vector<int>& found);
+
+private:
+    UniqueFd dir_;
+    std::string path_;
+};
+
 /// Open /proc directory. By default, this is the caller's /proc. The /proc of another pid namespace can be opened by
 /// its path.
 class ProcDir {

@@ -12,8 +12,7 @@ std::vector<pid_t> readThreads(const ProcPid& process) {
 }
 
 std::vector<int> readDescriptors(const ProcPid& task) {
-    // Lists fdinfo instead of fd. The kernel makes an inode for each listed name, and a dump reads each fdinfo file.
-    return task.numbers("fdinfo");
+    return task.numbers("fd");
 }
 
 std::vector<pid_t> parseChildren(std::string_view text) {

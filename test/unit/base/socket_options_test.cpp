@@ -17,6 +17,7 @@
 #include "criu/base/log.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/image/arena.hpp"
+#include "criu/sockets/fresh_options.hpp"
 #include "criu/sockets/socket_options.hpp"
 #include "criu/sockets/socket_queue.hpp"
 #include "image_fixture.hpp"
@@ -108,6 +109,43 @@ TEST_CASE("an enlarged send buffer gets its size and its freedom back") {
     Log log;
     restoreSocketOptions(one.get(), dumped, log);
     CHECK(packed(*dumpSocketOptions(one.get(), AF_UNIX, arena)) == packed(dumped));
+}
+
+TEST_CASE("a restore compares options with those of another new socket") {
+    const SocketType type{AF_UNIX, SOCK_STREAM, 0};
+    FreshOptions fresh;
+    CHECK(fresh.of(1, type).empty());
+    const UniqueFd first = makeSocket(AF_UNIX, SOCK_STREAM);
+    fresh.learn(1, type, first.get());
+    Arena arena;
+    const SkOptsEntry& dumped = *dumpSocketOptions(first.get(), AF_UNIX, arena);
+
+    // criu doesn't ask this socket, so it doesn't notice its different value.
+    const UniqueFd other = makeSocket(AF_UNIX, SOCK_STREAM);
+    set(other, SO_KEEPALIVE, 1);
+    Log log;
+    restoreSocketOptions(other.get(), dumped, log, nullptr, fresh.of(1, type));
+    CHECK(readOption(other.get(), SOL_SOCKET, SO_KEEPALIVE, "SO_KEEPALIVE") == 1);
+    restoreSocketOptions(other.get(), dumped, log, nullptr, fresh.of(2, type));
+    CHECK(readOption(other.get(), SOL_SOCKET, SO_KEEPALIVE, "SO_KEEPALIVE") == 0);
+}
+
+TEST_CASE("options of new sockets don't contain those that criu changes itself") {
+    FreshOptions fresh;
+    const SocketType unixType{AF_UNIX, SOCK_STREAM, 0};
+    const SocketType udp{AF_INET, SOCK_DGRAM, IPPROTO_UDP};
+    fresh.learn(0, unixType, makeSocket(AF_UNIX, SOCK_STREAM).get());
+    fresh.learn(0, udp, makeSocket(AF_INET, SOCK_DGRAM).get());
+    for (const SocketType& type : {unixType, udp}) {
+        CHECK(findOption(fresh.of(0, type), SOL_SOCKET, SO_KEEPALIVE) == 0);
+        CHECK(findOption(fresh.of(0, type), SOL_SOCKET, SO_RCVTIMEO) == 0);
+        CHECK_FALSE(findOption(fresh.of(0, type), SOL_SOCKET, SO_SNDBUF));
+    }
+    CHECK(findOption(fresh.of(0, unixType), SOL_SOCKET, SO_REUSEADDR) == 0);
+    for (const int option : {SO_REUSEADDR, SO_REUSEPORT, SO_PRIORITY, SO_RCVBUF})
+        CHECK_FALSE(findOption(fresh.of(0, udp), SOL_SOCKET, option));
+    CHECK(findOption(fresh.of(0, udp), IPPROTO_IP, IP_TOS) == 0);
+    CHECK_FALSE(findOption(fresh.of(0, udp), IPPROTO_IP, IP_FREEBIND));
 }
 
 TEST_CASE("a classic filter is carried instruction by instruction") {

@@ -83,28 +83,46 @@ void readCopy(const kernel::ProcPid& task, files::OpenFd& file) {
     }
 }
 
-DescriptorReader::DescriptorReader(const kernel::ProcPid& task, HostPid pid, HostPid actor,
-                                   const std::vector<int>& descriptors, Wanted wanted, Prepare prepare)
+// Lists fdinfo instead of fd, because read() opens each file in fdinfo.
+DescriptorReader::DescriptorReader(const kernel::ProcPid& task, HostPid pid, HostPid actor, Find find, Prepare prepare)
     : task_(task),
       pid_(pid),
       actor_(actor),
-      descriptors_(descriptors),
-      wanted_(std::move(wanted)),
+      numbers_(task, "fdinfo"),
+      find_(std::move(find)),
       prepare_(std::move(prepare)) {
-    if (descriptors.size() >= kWorthThreads)
+    allListed_ = !numbers_.next(listed_);
+    if (listed_.size() >= kWorthThreads)
         if (const unsigned threads = std::min(availableCores() - 1, kMostDescriptorReaders); threads != 0)
             pool_.emplace(threads);
     announce();
 }
 
+/// Returns a batch with the next descriptors, or null at the end. Lists more descriptors while the threads read batches.
+std::shared_ptr<DescriptorReader::Batch> DescriptorReader::nextBatch() {
+    if (announced_ == listed_.size()) {
+        listed_.clear();
+        announced_ = 0;
+        while (listed_.empty() && !allListed_)
+            allListed_ = !numbers_.next(listed_);
+        if (listed_.empty())
+            return nullptr;
+    }
+    auto batch = std::make_shared<Batch>();
+    const auto first = listed_.begin() + static_cast<std::ptrdiff_t>(announced_);
+    const std::size_t count = std::min(kBatch, listed_.size() - announced_);
+    batch->descriptors.assign(first, first + static_cast<std::ptrdiff_t>(count));
+    announced_ += count;
+    return batch;
+}
+
 /// Puts the next descriptors into batches, and submits the batches to the threads.
 void DescriptorReader::announce() {
     const std::size_t most = pool_ ? std::size_t{2} * (pool_->threads() + 1) : 1;
-    while (ahead_.size() < most && announced_ < descriptors_.size()) {
-        const auto batch = std::make_shared<Batch>();
-        batch->first = announced_;
-        announced_ += std::min(kBatch, descriptors_.size() - announced_);
-        batch->files.reserve(announced_ - batch->first);
+    while (ahead_.size() < most) {
+        const std::shared_ptr<Batch> batch = nextBatch();
+        if (!batch)
+            return;
         ahead_.push_back(batch);
         if (pool_)
             pool_->submit([this, batch] { tryRead(*batch); });
@@ -121,13 +139,15 @@ const kernel::PidFd& DescriptorReader::process() {
 void DescriptorReader::read(Batch& batch) {
     kernel::ProcBuffer buffer;
     try {
-        for (std::size_t i = batch.first; batch.files.size() < batch.files.capacity(); ++i) {
+        batch.files.reserve(batch.descriptors.size());
+        for (const int descriptor : batch.descriptors) {
             files::OpenFd file;
             file.pid = pid_;
             file.actor = actor_;
-            file.fd = descriptors_[i];
+            file.fd = descriptor;
             file.info = kernel::readFdInfo(task_, file.fd, buffer);
-            if (wanted_(file, i)) {
+            batch.found.push_back(find_(file));
+            if (batch.found.back() == nullptr) {
                 file.copy = process().getFd(file.fd);
                 readCopy(task_, file);
                 prepare_(file, batch.arena);

@@ -249,14 +249,10 @@ std::uint32_t FileCollector::addTable(FrozenTask& task) {
     Table& table = tables_.emplace_back(Table{task.pid(), id, {}, {}});
     tableOf_.emplace(impl_->sharedTables.firstOf(task.actor()), &table);
 
-    const std::vector<int> descriptors = kernel::readDescriptors(task.dir);
-    std::vector<const Known*> fromParent(descriptors.size());
     DescriptorReader reader(
-        task.dir, task.pid(), task.actor(), descriptors,
-        [&](const files::OpenFd& file, std::size_t index) {
-            if (file.info.locks.empty())
-                fromParent[index] = inherited(parent, file.actor, file.fd);
-            return fromParent[index] == nullptr;
+        task.dir, task.pid(), task.actor(),
+        [&](const files::OpenFd& file) {
+            return file.info.locks.empty() ? inherited(parent, file.actor, file.fd) : nullptr;
         },
         [this](files::OpenFd& file, Arena& arena) {
             noteServer(file);
@@ -271,7 +267,7 @@ std::uint32_t FileCollector::addTable(FrozenTask& task) {
     ImageWriter image = images_.create(ImageKind::Fdinfo, id);
     while (const files::OpenFd* const next = reader.next()) {
         const files::OpenFd& file = *next;
-        const Known* known = fromParent[table.known.size()];
+        const auto* known = static_cast<const Known*>(reader.found());
         if (known == nullptr)
             known = dumpDescriptor(file);
         table.descriptors.push_back({file.actor, file.fd, known->id});
