@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: modes refused
-// zdtm: refused (?=.*fd 3\b).*io_uring .*\(IORING_SETUP_SQPOLL\).*process.*have process \d+ close it
+// zdtm: refused (?=.*fd 3\b).*io_uring .*\(IORING_SETUP_SQPOLL\).*process
 // zdtm: fails-with-4.2 its message does not say so
 #include "ring.hpp"
 #include "zdtm.hpp"
