@@ -13,8 +13,8 @@ namespace criu {
 /// They inherit the memory by fork, so the budget is small.
 class SmallPayloads {
 public:
-    /// Reads the payload of a record. Skips it and returns nothing if it is large, or if the budget is spent; the caller
-    /// then reads it from the image later.
+    /// Reads the payload of a record. Skips it and returns nothing if it is large, or if the budget is spent; the
+    /// caller then reads it from the image later.
     [[nodiscard]] std::vector<std::byte> take(ImageReader& reader, std::uint64_t size) {
         constexpr std::uint64_t kSmall = 4096;
         if (size > kSmall || size > left_) {

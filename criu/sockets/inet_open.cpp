@@ -16,7 +16,6 @@
 #include "criu/kernel/proc/fd_holders.hpp"
 #include "criu/model/options.hpp"
 #include "criu/pie/program_builder.hpp"
-#include "criu/sockets/fresh_options.hpp"
 #include "criu/sockets/host_addresses.hpp"
 #include "criu/sockets/inet_options.hpp"
 #include "criu/sockets/multicast.hpp"
@@ -384,7 +383,8 @@ bool RestoredInet::changesReuse() const noexcept {
 
 void RestoredInet::complete(files::PlacedFiles& files) {
     const int socket = files.find(id());
-    if (socket >= 0 && changesReuse() && !isInRepair() && !given_)  // a connection must wait: the end of repair mode changes SO_REUSEADDR
+    if (socket >= 0 && changesReuse() && !isInRepair() &&
+        !given_)  // a connection must wait: the end of repair mode changes SO_REUSEADDR
         restoreReuse(socket);
 }
 

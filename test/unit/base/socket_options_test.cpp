@@ -17,7 +17,7 @@
 #include "criu/base/log.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/image/arena.hpp"
-#include "criu/sockets/fresh_options.hpp"
+#include "criu/sockets/inet_options.hpp"
 #include "criu/sockets/socket_options.hpp"
 #include "criu/sockets/socket_queue.hpp"
 #include "image_fixture.hpp"
@@ -130,7 +130,7 @@ TEST_CASE("a restore compares options with those of another new socket") {
     CHECK(readOption(other.get(), SOL_SOCKET, SO_KEEPALIVE, "SO_KEEPALIVE") == 0);
 }
 
-TEST_CASE("options of new sockets don't contain those that criu changes itself") {
+TEST_CASE("options of new sockets omit the options that criu itself changes") {
     FreshOptions fresh;
     const SocketType unixType{AF_UNIX, SOCK_STREAM, 0};
     const SocketType udp{AF_INET, SOCK_DGRAM, IPPROTO_UDP};

@@ -98,7 +98,8 @@ DescriptorReader::DescriptorReader(const kernel::ProcPid& task, HostPid pid, Hos
     announce();
 }
 
-/// Returns a batch with the next descriptors, or null at the end. Lists more descriptors while the threads read batches.
+/// Returns a batch with the next descriptors, or null at the end. Lists more descriptors while the threads read
+/// batches.
 std::shared_ptr<DescriptorReader::Batch> DescriptorReader::nextBatch() {
     if (announced_ == listed_.size()) {
         listed_.clear();

@@ -15,6 +15,7 @@
 #include "criu/engine/restore/restore_run.hpp"
 #include "criu/files/fown.hpp"
 #include "criu/files/memory_registrar.hpp"
+#include "criu/files/path_open.hpp"
 #include "criu/files/restored_file.hpp"
 #include "criu/files/session_terminal.hpp"
 #include "criu/memory/shmem/segments.hpp"
@@ -56,7 +57,9 @@ TaskFiles::TaskFiles(const RestoreRun& run, const model::Task* task, TreePid pid
       pid_(pid),
       space_(space),
       log_(run.log),
-      paths_([this](UniqueFd fd) { return toServiceRange(std::move(fd)); }) {}
+      paths_(std::make_unique<files::OpenedPaths>([this](UniqueFd fd) { return toServiceRange(std::move(fd)); })) {}
+
+TaskFiles::~TaskFiles() = default;
 
 const model::Options& TaskFiles::options() const {
     return all_.options();
@@ -103,7 +106,7 @@ void TaskFiles::inheritFrom(const TaskFiles& creator) {
 void TaskFiles::openAll(model::FileStage stage) {
     for (const std::size_t file : all_.plan().openedBy(pid_, stage))
         open(file);
-    paths_.clear();
+    paths_->clear();
 }
 
 void TaskFiles::open(std::size_t index) {
@@ -144,7 +147,7 @@ bool TaskFiles::openPostponed() {
     const std::vector<std::size_t> waiting = std::exchange(pending_, {});
     for (const std::size_t file : waiting)
         open(file);
-    paths_.clear();
+    paths_->clear();
     return pending_.size() < waiting.size();
 }
 
@@ -357,7 +360,9 @@ UniqueFd TaskFiles::openPath(FileId regular, int flags, files::PathCheck check) 
         fail("file {} isn't a path", regular);
     const std::vector<kernel::FileRights> users =
         opening_ != nullptr ? all_.rights().of(opening_->ids) : all_.rights().of(pid_);
-    return files::openRegular(*entry.reg, flags, all_.remaps(), {users, check, all_.options(), usernsdForPaths(), opening_ != nullptr ? &paths_ : nullptr});
+    return files::openRegular(
+        *entry.reg, flags, all_.remaps(),
+        {users, check, all_.options(), usernsdForPaths(), opening_ != nullptr ? paths_.get() : nullptr});
 }
 
 UniqueFd TaskFiles::openForMapping(const VmaEntry& vma, int flags) {

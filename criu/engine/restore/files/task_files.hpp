@@ -3,16 +3,20 @@
 
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "criu/engine/fwd.hpp"
 #include "criu/files/file_opener.hpp"
-#include "criu/files/path_open.hpp"
 #include "criu/files/placed_files.hpp"
 #include "criu/memory/mappings/mapped_files.hpp"
 #include "images/fown.fwd.hpp"
+
+namespace criu::files {
+class OpenedPaths;
+}
 
 namespace criu::engine {
 
@@ -21,6 +25,7 @@ class TaskFiles final : public files::FileOpener, public files::PlacedFiles, pub
 public:
     /// `task`: null for helpers. `space`: nested pid namespace of the process; null if it is in the root's.
     TaskFiles(const RestoreRun& run, const model::Task* task, TreePid pid, const model::NestedPidNs* space);
+    ~TaskFiles() override;
 
     /// Becomes the owner of the descriptors that this process inherited from its creator by fork.
     void inheritFrom(const TaskFiles& creator);
@@ -102,8 +107,8 @@ private:
     std::multimap<FileId, const model::FdSlot*> slots_;
     std::vector<std::size_t> pending_;  ///< indices of postponed files in the plan
     bool postponed_ = false;
-    const CollectedFile* opening_ = nullptr;  ///< file that open() opens; null outside of open()
-    files::OpenedPaths paths_;                ///< paths of a series of open() calls
+    const CollectedFile* opening_ = nullptr;     ///< file that open() opens; null outside of open()
+    std::unique_ptr<files::OpenedPaths> paths_;  ///< paths of a series of open() calls
 };
 
 }  // namespace criu::engine
