@@ -68,6 +68,7 @@ public:
             set(flag);
     }
     constexpr void set(VmFlag flag) noexcept { bits_ |= bit(flag); }
+    constexpr void add(VmFlags others) noexcept { bits_ |= others.bits_; }
     constexpr void clear(VmFlag flag) noexcept { bits_ &= ~bit(flag); }
     [[nodiscard]] constexpr bool has(VmFlag flag) const noexcept { return (bits_ & bit(flag)) != 0; }
     [[nodiscard]] constexpr bool empty() const noexcept { return bits_ == 0; }
