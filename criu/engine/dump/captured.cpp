@@ -118,7 +118,7 @@ CapturedPhase::Capture::Capture(ExaminedPhase& examined)
     : examined_(examined),
       frozen_(examined.frozen()),
       memory_({frozen_.images(), frozen_.statistics(), frozen_.tracking(), frozen_.pages(), frozen_.options(),
-               frozen_.log(), frozen_.tree(), examined.writtenEarly(), frozen_.refusals()}),
+               frozen_.log(), frozen_.tree(), examined.writtenEarly(), frozen_.refusals(), frozen_.flagReader()}),
       files_({frozen_.options(), frozen_.log(), frozen_.stop(), frozen_.images(), memory_.segments(), frozen_.devices(),
               frozen_.tree(), examined.mayInject(), examined.namespaces(), examined.guardedFiles(),
               frozen_.refusals()}),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -33,6 +34,10 @@ struct Run;
 class WpTrackerLink;
 }  // namespace criu::engine
 
+namespace criu::kernel {
+class VmaFlagReader;
+}
+
 namespace criu::memory {
 class PageSinks;
 }
@@ -50,8 +55,8 @@ struct Options;
 namespace criu::engine {
 
 /// Returns the pids of a process and its descendants while they run. The list may be incomplete, because processes may
-/// end and be created during the call.
-std::vector<HostPid> runningTree(HostPid root);
+/// end and be created during the call. Stops when it has found `most` processes.
+std::vector<HostPid> runningTree(HostPid root, std::size_t most = SIZE_MAX);
 
 /// First phase of a dump: the tree is frozen, and devices of its processes are paused. The constructor removes the
 /// images of an earlier dump, so that no restore takes incomplete images for complete ones.
@@ -96,6 +101,8 @@ public:
     [[nodiscard]] FrozenTree& tree() noexcept;
     [[nodiscard]] device::DumpDevices& devices() noexcept;
     [[nodiscard]] MemoryTracking& tracking() noexcept;
+    /// Returns the reader of mapping flags; null if the dump must read smaps.
+    [[nodiscard]] const kernel::VmaFlagReader* flagReader() const noexcept;
     /// Makes this dump the state since which the kernel tracks writes for the next dump. Call it when the images are
     /// complete. Throws Error.
     void commitTracking();
@@ -118,6 +125,7 @@ private:
     void noteTime() noexcept;
     /// Reads the parent pagemaps of tracked processes ahead.
     void readParentsAhead();
+    void prepareFlagReader();
     /// Adds external resources to Options::externals. `names`: external resources that listeners have named.
     void takeExternals(const std::vector<std::string>& names);
 

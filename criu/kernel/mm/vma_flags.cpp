@@ -257,6 +257,7 @@ bool VmaFlagReader::addFlags(pid_t thread, std::span<Vma> vmas) const {
         // The kernel's list lacks this area, because it belongs to no process.
         if (vma.name == "[vsyscall]") {
             vma.flags = {VmFlag::Exec};
+            vma.kernelPageSize = machinePageSize();
             continue;
         }
         if (next == raw.end() || next->start != vma.start || next->end != vma.end)

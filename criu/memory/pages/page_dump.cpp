@@ -322,7 +322,7 @@ bool isLeftToDump(const DumpedVma& vma) {
 
 PageDumpResult dumpPages(const PageDumpTask& task, DumpedMemory& memory, PageSinks& sinks, Drainer& drainer,
                          Arena& arena) {
-    const auto sink = sinks.open(MemoryObject::process(task.imageId), expectedBytes(memory));
+    const auto sink = sinks.open(MemoryObject::process(task.imageId), task.uncountedBytes + expectedBytes(memory));
     DrainSource source{task.pid, &task.process};
     if (task.clone >= 0) {
         source.runningMemory = task.clone;

@@ -52,6 +52,8 @@ struct PageDumpTask {
     /// Descriptor of /proc/PID/mem of a stopped clone from which criu reads the pages. If -1, criu reads them from the
     /// process.
     int clone = -1;
+    /// Bytes of private pages if the mappings lack the sizes of smaps; otherwise 0. Then needs Mode::Scan.
+    std::uint64_t uncountedBytes = 0;
 };
 
 /// Writes the private pages of one frozen process to a new sink of `sinks`. Adds guard regions to `memory`.

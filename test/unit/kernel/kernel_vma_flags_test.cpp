@@ -150,5 +150,5 @@ TEST_CASE("flags of mappings are read without smaps", "[vma_flags][root]") {
     for (const int end : ready)
         ::close(end);
     std::vector<Vma> gone = maps;
-    CHECK_THROWS_AS(reader->addFlags(child, gone), Error);
+    CHECK_FALSE(reader->addFlags(child, gone));
 }

@@ -101,6 +101,8 @@ private:
         std::shared_ptr<const memory::LazyAreas> staying;  ///< lazy areas of the process; null without --lazy-pages
         /// Bytes of private pages if `vmas` lacks the fields of smaps until the process runs again; otherwise 0.
         std::uint64_t lateBytes = 0;
+        /// Bytes of private pages if `vmas` has flags, but no sizes; otherwise 0.
+        std::uint64_t uncountedBytes = 0;
         std::atomic<bool> taken{false};  ///< true when a thread dumps the pages, or has dumped them
     };
     /// State for draining pages. Each thread that dumps whole processes has one.
@@ -165,6 +167,14 @@ void DumpMemory::Work::readVmas(Item& item) {
         if (auto late = readMapsOnly(inputs_.tree, task, segments.rules(), inputs_.log)) {
             item.vmas = std::move(late->maps);
             item.lateBytes = late->bytes;
+            return;
+        }
+    }
+    if (inputs_.flagReader != nullptr && !inputs_.options.background && !inputs_.tracking.continues()) {
+        const TracedWork reading(inputs_.log, "read mappings");
+        if (auto uncounted = readMapsAndFlags(*inputs_.flagReader, inputs_.tree, task, inputs_.log)) {
+            item.vmas = std::move(uncounted->maps);
+            item.uncountedBytes = uncounted->bytes;
             return;
         }
     }
@@ -281,7 +291,7 @@ void DumpMemory::Work::finishAhead() {
 std::uint64_t DumpMemory::Work::expectedBytes() const {
     std::uint64_t bytes = 0;
     for (const Item& item : items_) {
-        bytes += item.lateBytes;
+        bytes += item.lateBytes + item.uncountedBytes;
         for (const kernel::Vma& vma : item.vmas)
             bytes += vma.privateBytes();
     }
@@ -290,7 +300,7 @@ std::uint64_t DumpMemory::Work::expectedBytes() const {
 
 /// Returns true if the process has so little memory that one thread should drain it.
 bool DumpMemory::Work::isSmall(const Item& item) {
-    std::uint64_t bytes = 0;
+    std::uint64_t bytes = item.uncountedBytes;
     for (const kernel::Vma& vma : item.vmas)
         bytes += vma.privateBytes();
     return bytes < memory::kWorthThreads;
@@ -310,6 +320,7 @@ void DumpMemory::Work::dumpPages(Item& item, Mover& mover) {
     if (item.clone)
         task.clone = filesOf(*item.clone).memory;
     task.staying = item.staying.get();
+    task.uncountedBytes = item.uncountedBytes;
     std::optional<memory::ParentPages> parent;
     if (item.writes != nullptr && inputs_.tracking.parentIsKnown())
         parent = pages.parentOf(memory::MemoryObject::process(task.imageId));

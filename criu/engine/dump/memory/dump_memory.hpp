@@ -18,6 +18,10 @@ class Refusals;
 class StopRequest;
 }  // namespace criu
 
+namespace criu::kernel {
+class VmaFlagReader;
+}
+
 namespace criu::memory {
 class PolicyQueries;
 struct EarlyDump;
@@ -53,6 +57,7 @@ public:
         FrozenTree& tree;
         const std::map<HostPid, memory::EarlyDump>& early;  ///< processes whose pages were written early
         Refusals& refusals;
+        const kernel::VmaFlagReader* flagReader;  ///< null if the dump must read smaps
     };
     explicit DumpMemory(const Inputs& inputs);
     ~DumpMemory();

@@ -19,6 +19,7 @@
 #include "criu/kernel/mm/maps.hpp"
 #include "criu/kernel/mm/pagemap.hpp"
 #include "criu/kernel/mm/userfaultfd.hpp"
+#include "criu/kernel/mm/vma_flags.hpp"
 #include "criu/kernel/proc/mountinfo.hpp"
 #include "criu/memory/mappings/vma_dump.hpp"
 
@@ -140,6 +141,25 @@ std::optional<LateSmaps> readMapsOnly(FrozenTree& tree, FrozenTask& task, const 
         return std::nullopt;
     }
     return late;
+}
+
+std::optional<LateSmaps> readMapsAndFlags(const kernel::VmaFlagReader& reader, FrozenTree& tree, FrozenTask& task,
+                                          Log& log) {
+    LateSmaps uncounted;
+    uncounted.bytes = task.status.rssAnonymous.value_or(0);
+    if (uncounted.bytes < kWorthFlagReader || task.status.vmSwap.value_or(1) != 0 || mayShareInTree(tree.tasks()))
+        return std::nullopt;
+    uncounted.maps = kernel::readMaps(task.dir);
+    try {
+        // Without PAGEMAP_SCAN, the search for pages needs the sizes of smaps.
+        if (kernel::PagemapScanner(task.dir).mode() == kernel::PagemapScanner::Mode::Scan &&
+            reader.addFlags(task.actor().value, uncounted.maps))
+            return uncounted;
+        log.debug("smaps of {} is read for a flag whose bit isn't known", task.describe());
+    } catch (const Error& error) {
+        log.debug("smaps of {} is read: {}", task.describe(), error.what());
+    }
+    return std::nullopt;
 }
 
 bool hasAllMemory(const kernel::ProcPid& clone, const kernel::ProcPid& process, std::span<const Vma> maps) {

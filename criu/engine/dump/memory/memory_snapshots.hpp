@@ -16,6 +16,7 @@ class Log;
 
 namespace criu::kernel {
 class ProcPid;
+class VmaFlagReader;
 struct Vma;
 }  // namespace criu::kernel
 
@@ -93,6 +94,16 @@ struct LateSmaps {
 /// - No process of the tree shares private pages, because all pages of a clone are shared.
 [[nodiscard]] std::optional<LateSmaps> readMapsOnly(FrozenTree& tree, FrozenTask& task,
                                                     const memory::VmaDumpRules& rules, Log& log);
+
+/// Minimum bytes of private pages for which criu prepares kernel::VmaFlagReader. To count fewer pages takes the kernel
+/// less time than the preparation.
+inline constexpr std::uint64_t kWorthFlagReader = std::uint64_t{256} << 20;
+
+/// Reads /proc/PID/maps and the flags of the mappings of a frozen process, without smaps. The sizes of smaps are
+/// missing. Returns nullopt if smaps must be read: the process has few pages, or the dump needs to know which pages are
+/// shared or swapped, or a flag isn't known.
+[[nodiscard]] std::optional<LateSmaps> readMapsAndFlags(const kernel::VmaFlagReader& reader, FrozenTree& tree,
+                                                        FrozenTask& task, Log& log);
 
 /// Returns true if the clone has all mappings and contents of the frozen process. The kernel omits MADV_DONTFORK areas
 /// in a clone, and contents of MADV_WIPEONFORK areas (dup_mmap(), mm/mmap.c).
