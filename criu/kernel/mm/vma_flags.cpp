@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <span>
 
 #include "criu/base/error.hpp"
 #include "criu/base/machine.hpp"
@@ -241,7 +242,13 @@ std::vector<RawVma> VmaFlagReader::read(pid_t thread) const {
             continue;
         used += static_cast<std::size_t>(sys(got, "read the list of mappings of thread {}", thread));
         const std::size_t whole = used / sizeof(RawVma);
-        all.insert(all.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(whole));
+        for (const RawVma& vma : std::span(piece).first(whole)) {
+            // After the end of a long list of one thread, the kernel shows the last mappings again instead of an end
+            // (task_vma_seq_get_next(), kernel/bpf/task_iter.c, Linux 6.18).
+            if (!all.empty() && vma.start < all.back().end)
+                return all;
+            all.push_back(vma);
+        }
         used -= whole * sizeof(RawVma);
         if (used != 0)
             std::memmove(piece.data(), piece.data() + whole, used);

@@ -120,6 +120,7 @@ TEST_CASE("flags of mappings are read without smaps", "[vma_flags][root]") {
     }
     constexpr int kAdvice[] = {MADV_DONTFORK,   MADV_DONTDUMP, MADV_HUGEPAGE, MADV_NOHUGEPAGE,
                                MADV_WIPEONFORK, MADV_RANDOM,   MADV_NORMAL};
+    constexpr std::size_t kMany = 3000;
     int ready[2];
     REQUIRE(::pipe(ready) == 0);
     const pid_t child = ::fork();
@@ -129,6 +130,11 @@ TEST_CASE("flags of mappings are read without smaps", "[vma_flags][root]") {
             ::madvise(area.as<char>() + machinePageSize(), machinePageSize(), advice);
             area.release();
         }
+        // More mappings than the kernel shows in one read.
+        Mapping many = Mapping::anonymous(kMany * machinePageSize());
+        for (std::size_t page = 0; page < kMany; page += 2)
+            ::mprotect(many.as<char>() + page * machinePageSize(), machinePageSize(), PROT_READ);
+        many.release();
         (void)!::write(ready[1], "r", 1);
         for (;;)
             ::pause();
@@ -140,6 +146,7 @@ TEST_CASE("flags of mappings are read without smaps", "[vma_flags][root]") {
     std::vector<Vma> maps = readMaps(process);
     CHECK(reader->addFlags(child, maps));
     REQUIRE(maps.size() == smaps.size());
+    CHECK(maps.size() > kMany);
     for (std::size_t at = 0; at < maps.size(); ++at) {
         CAPTURE(at, maps[at].start, maps[at].name);
         CHECK(maps[at].flags == smaps[at].flags);
