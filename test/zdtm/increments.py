@@ -29,7 +29,7 @@ def relies_on_parent(images):
         if re.fullmatch(r"pagemap-.*\.img", name):
             with open(os.path.join(images, name), "rb") as file:
                 _, records = read_records(file.read())
-            if any(decode(record).get(4, 0) & PARENT for record in records[1:]):
+            if any(decode(record, True).get(4, 0) & PARENT for record in records[1:]):
                 return True
     return False
 
@@ -85,12 +85,16 @@ def write_records(path, magics, records):
         file.write(magics + b"".join(struct.pack("<I", len(record)) + record for record in records))
 
 
-def decode(record):
-    """Returns the numbers of a record by field. Pagemaps have no other types."""
+def decode(record, leave_out=False):
+    """Returns the numbers of a record by field. `leave_out`: leaves out lists of numbers, which extensions have."""
     fields = {}
     at = 0
     while at < len(record):
         key, at = varint(record, at)
+        if leave_out and key & 7 == 2:
+            size, at = varint(record, at)
+            at += size
+            continue
         if key & 7:
             raise ValueError(f"field {key >> 3} is no number")
         fields[key >> 3], at = varint(record, at)
