@@ -12,7 +12,6 @@
 #include "criu/cgroup/properties.hpp"
 #include "criu/device/dump_devices.hpp"
 #include "criu/engine/dump/frozen_tree.hpp"
-#include "criu/engine/dump/memory/memory_snapshots.hpp"
 #include "criu/engine/dump/memory/memory_tracking.hpp"
 #include "criu/engine/engine.hpp"
 #include "criu/engine/guarded.hpp"
@@ -22,8 +21,6 @@
 #include "criu/engine/statistics.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/image/old_images.hpp"
-#include "criu/kernel/mm/vma_flags.hpp"
-#include "criu/kernel/proc/status.hpp"
 #include "criu/kernel/proc/tasks.hpp"
 #include "criu/memory/pages/page_file_sinks.hpp"
 #include "criu/memory/pages/remote_page_sinks.hpp"
@@ -160,7 +157,7 @@ struct FrozenPhase::Impl {
     std::unique_ptr<memory::PageSinks> pages;
     std::optional<ListeningPageServer> lazyPageServer;
     MemoryTracking tracking;
-    std::optional<kernel::VmaFlagReader> flagReader;
+    std::shared_ptr<const kernel::VmaFlagReader> flagReader;
     /// Options with the external resources that listeners have added; empty if they added none.
     std::optional<model::Options> widened;
     DumpStatistics statistics;
@@ -181,7 +178,8 @@ FrozenPhase::FrozenPhase(Run& run, Guardian& guardian, Purpose purpose, std::opt
     // Before the freeze, because the removal of large files takes long.
     removeOldImages(images());
     readParentsAhead();
-    prepareFlagReader();
+    if (purpose_ == Purpose::Dump && !options().background && !tracking().continues())
+        impl_->flagReader = prepareFlagReader(runningTree(*options().tree, kMostForFlagReader), log());
     const HostPid root = *options().tree;
     while (devices().wantQuiesce() && devices().quiesce(runningTree(root)))
         stop().throwIfRequested();
@@ -202,32 +200,6 @@ void FrozenPhase::readParentsAhead() {
     if (tracking().parentIsKnown())
         for (const HostPid pid : tracking().processes())
             pages().readParentAhead(memory::MemoryObject::process(TreePid(pid.value)));
-}
-
-/// Prepares the reader of mapping flags if a process has many pages, for which smaps would take long in the freeze.
-void FrozenPhase::prepareFlagReader() {
-    constexpr std::size_t kMostProcesses = 8;  // of more processes, several threads read smaps
-    if (purpose_ != Purpose::Dump || options().background || tracking().continues())
-        return;
-    const std::vector<HostPid> tree = runningTree(*options().tree, kMostProcesses);
-    if (tree.size() >= kMostProcesses)
-        return;
-    const kernel::ProcDir proc;
-    kernel::ProcBuffer buffer;
-    const auto hasManyPages = [&](HostPid pid) {
-        try {
-            return kernel::readStatus(proc.open(pid.value), buffer).rssAnonymous.value_or(0) >= kWorthFlagReader;
-        } catch (const Error&) {
-            return false;  // the process has ended
-        }
-    };
-    if (std::none_of(tree.begin(), tree.end(), hasManyPages))
-        return;
-    try {
-        impl_->flagReader.emplace();
-    } catch (const Error& error) {
-        log().debug("Flags of mappings are read from smaps: {}", error.what());
-    }
 }
 
 void FrozenPhase::takeExternals(const std::vector<std::string>& names) {
@@ -297,7 +269,7 @@ void FrozenPhase::commitTracking() {
 }
 
 const kernel::VmaFlagReader* FrozenPhase::flagReader() const noexcept {
-    return impl_->flagReader ? &*impl_->flagReader : nullptr;
+    return impl_->flagReader.get();
 }
 
 MemoryTracking& FrozenPhase::tracking() noexcept {

@@ -125,7 +125,6 @@ private:
     void noteTime() noexcept;
     /// Reads the parent pagemaps of tracked processes ahead.
     void readParentsAhead();
-    void prepareFlagReader();
     /// Adds external resources to Options::externals. `names`: external resources that listeners have named.
     void takeExternals(const std::vector<std::string>& names);
 

@@ -15,7 +15,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/machine.hpp"
 #include "criu/base/mapping.hpp"
-#include "criu/kernel/btf.hpp"
+#include "criu/kernel/mm/btf.hpp"
 #include "criu/kernel/mm/userfaultfd.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 

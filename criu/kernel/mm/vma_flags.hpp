@@ -20,8 +20,8 @@ struct RawVma {
     std::uint64_t flags = 0;
 };
 
-/// Meaning of the bits of vm_flags, whose numbers differ between kernels. Learned from mappings whose flags are known in
-/// both forms.
+/// Meaning of the bits of vm_flags, whose numbers differ between kernels. Learned from mappings whose flags are known
+/// in both forms.
 class VmaFlagBits {
 public:
     using Sample = std::pair<std::uint64_t, VmFlags>;
@@ -41,8 +41,9 @@ private:
     std::vector<Group> groups_;
 };
 
-/// Reader of VmFlags without smaps, for which the kernel counts all pages of a process. A BPF program reads the kernel's
-/// list of mappings (Linux 5.12; for one thread Linux 6.1). Needs CAP_BPF and CAP_PERFMON, and types of the kernel (Btf).
+/// Reader of VmFlags without smaps, for which the kernel counts all pages of a process. A BPF program reads the
+/// kernel's list of mappings (Linux 5.12; for one thread Linux 6.1). Needs CAP_BPF and CAP_PERFMON, and types of the
+/// kernel (Btf).
 class VmaFlagReader {
 public:
     /// Loads the program, and learns the bits from mappings of the calling process. Call it while no other thread of

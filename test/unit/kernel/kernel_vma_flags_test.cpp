@@ -17,7 +17,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/machine.hpp"
 #include "criu/base/mapping.hpp"
-#include "criu/kernel/btf.hpp"
+#include "criu/kernel/mm/btf.hpp"
 #include "criu/kernel/mm/maps.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 
@@ -41,10 +41,13 @@ std::uint32_t infoOf(std::uint32_t kind, std::uint32_t count, bool bitFields = f
     return kind << 24 | count | (bitFields ? 1U << 31 : 0);
 }
 
-/// Returns types in the BPF type format: 1 int, 2 outer, 3 const of 4, 4 unnamed union, 5 function prototype, 6 function.
+/// Returns types in the BPF type format: 1 int, 2 outer, 3 const of 4, 4 unnamed union, 5 function prototype, 6
+/// function.
 std::vector<std::byte> someTypes() {
     const std::string names("\0int\0outer\0first\0second\0called\0bits\0", 37);
-    const auto at = [&](const char* name) { return static_cast<std::uint32_t>(names.find(std::string("\0", 1) + name) + 1); };
+    const auto at = [&](const char* name) {
+        return static_cast<std::uint32_t>(names.find(std::string("\0", 1) + name) + 1);
+    };
     std::vector<std::byte> types;
     add(types, {at("int"), infoOf(BTF_KIND_INT, 0), 4, 32});
     add(types, {at("outer"), infoOf(BTF_KIND_STRUCT, 3, true), 16});

@@ -15,12 +15,14 @@
 #include "criu/base/log.hpp"
 #include "criu/base/machine.hpp"
 #include "criu/engine/dump/frozen_tree.hpp"
+#include "criu/engine/dump/memory/memory_tracking.hpp"
 #include "criu/engine/dump/memory/task_userfaultfd.hpp"
 #include "criu/kernel/mm/maps.hpp"
 #include "criu/kernel/mm/pagemap.hpp"
 #include "criu/kernel/mm/userfaultfd.hpp"
 #include "criu/kernel/mm/vma_flags.hpp"
 #include "criu/kernel/proc/mountinfo.hpp"
+#include "criu/kernel/proc/status.hpp"
 #include "criu/memory/mappings/vma_dump.hpp"
 
 namespace criu::engine {
@@ -141,6 +143,26 @@ std::optional<LateSmaps> readMapsOnly(FrozenTree& tree, FrozenTask& task, const 
         return std::nullopt;
     }
     return late;
+}
+
+std::shared_ptr<const kernel::VmaFlagReader> prepareFlagReader(std::span<const HostPid> tree, Log& log) {
+    const kernel::ProcDir proc;
+    kernel::ProcBuffer buffer;
+    const auto hasManyPages = [&](HostPid pid) {
+        try {
+            return kernel::readStatus(proc.open(pid.value), buffer).rssAnonymous.value_or(0) >= kWorthFlagReader;
+        } catch (const Error&) {
+            return false;  // the process has ended
+        }
+    };
+    if (tree.size() >= kMostForFlagReader || std::none_of(tree.begin(), tree.end(), hasManyPages))
+        return nullptr;
+    try {
+        return std::make_shared<const kernel::VmaFlagReader>();
+    } catch (const Error& error) {
+        log.debug("Flags of mappings are read from smaps: {}", error.what());
+        return nullptr;
+    }
 }
 
 std::optional<LateSmaps> readMapsAndFlags(const kernel::VmaFlagReader& reader, FrozenTree& tree, FrozenTask& task,

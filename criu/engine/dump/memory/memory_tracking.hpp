@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -20,8 +21,9 @@ class SecretBytes;
 }
 
 namespace criu::kernel {
+class VmaFlagReader;
 struct Vma;
-}
+}  // namespace criu::kernel
 
 namespace criu::memory {
 class WriteTracking;
@@ -96,5 +98,12 @@ private:
 
     std::unique_ptr<State> state_;
 };
+
+/// Number of processes from which several threads read smaps, so that no reader is prepared.
+inline constexpr std::size_t kMostForFlagReader = 8;
+
+/// Prepares the reader of mapping flags if one of a few running processes has many pages, for which smaps would take
+/// long in the freeze. Returns null otherwise, or if the kernel or a lack of rights doesn't allow it.
+[[nodiscard]] std::shared_ptr<const kernel::VmaFlagReader> prepareFlagReader(std::span<const HostPid> tree, Log& log);
 
 }  // namespace criu::engine

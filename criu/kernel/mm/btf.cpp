@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/kernel/btf.hpp"
+#include "criu/kernel/mm/btf.hpp"
 
 #include <fcntl.h>
 #include <linux/btf.h>
@@ -56,9 +56,9 @@ std::optional<std::size_t> sizeAfter(std::uint32_t kind, std::uint32_t count) no
 struct Btf::Type {
     std::string_view name;
     std::uint32_t kind = 0;
-    std::uint32_t count = 0;     ///< number of members
-    bool hasBitFields = false;   ///< true if the upper byte of a member's offset is the size of a bit field
-    std::size_t members = 0;     ///< offset of the data that follow the type
+    std::uint32_t count = 0;    ///< number of members
+    bool hasBitFields = false;  ///< true if the upper byte of a member's offset is the size of a bit field
+    std::size_t members = 0;    ///< offset of the data that follow the type
 };
 
 Btf Btf::ofKernel() {
