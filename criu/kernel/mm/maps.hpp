@@ -156,8 +156,8 @@ struct MappedFileSystem {
 /// - ioctl(PROCMAP_QUERY) (Linux 6.11) takes 0.6 us per mapping and doesn't return VmFlags. So it can't replace either
 ///   file.
 ///
-/// Only smaps contains VmFlags, so a dump reads smaps once; dumps with --background read smaps of a stopped clone where
-/// they can. All other code reads maps.
+/// Of these files, only smaps contains VmFlags, so a dump reads smaps once. Dumps with --background read smaps of a
+/// stopped clone where they can, and dumps of large processes use VmaFlagReader. All other code reads maps.
 [[nodiscard]] std::vector<Vma> readMaps(const ProcPid& process);
 [[nodiscard]] std::vector<Vma> readSmaps(const ProcPid& process);
 
