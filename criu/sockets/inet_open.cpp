@@ -376,15 +376,18 @@ bool RestoredInet::hidesSharedPort() const noexcept {
 }
 
 /// True if the socket gets an address, or if the dumped socket had SO_REUSEADDR or SO_REUSEPORT. Otherwise criu needn't
-/// set them for bind(2), and a new socket has neither.
+/// set them for bind(2), and a new socket has neither. A new raw or ping socket has SO_REUSEADDR (INET_PROTOSW_REUSE of
+/// Linux).
 bool RestoredInet::changesReuse() const noexcept {
-    return isBound() || isConnection() || portShared_ || reusesAddress() || reusesPort();
+    const bool isNewWith =
+        type().type == SOCK_RAW || type().protocol == IPPROTO_ICMP || type().protocol == IPPROTO_ICMPV6;
+    return isNewWith || isBound() || isConnection() || portShared_ || reusesAddress() || reusesPort();
 }
 
 void RestoredInet::complete(files::PlacedFiles& files) {
     const int socket = files.find(id());
-    if (socket >= 0 && changesReuse() && !isInRepair() &&
-        !given_)  // a connection must wait: the end of repair mode changes SO_REUSEADDR
+    // A connection must wait, because the end of repair mode changes SO_REUSEADDR.
+    if (socket >= 0 && changesReuse() && !isInRepair() && !given_)
         restoreReuse(socket);
 }
 

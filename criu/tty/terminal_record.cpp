@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/tty/terminal_record.hpp"
 
+#include <termios.h>
+
 #include <array>
 #include <charconv>
 #include <cstring>
 #include <exception>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -44,6 +47,16 @@ kernel::LineSettings settingsOf(std::string_view hex) {
     kernel::LineSettings settings;
     std::memcpy(&settings, raw.data(), raw.size());
     return settings;
+}
+
+/// Returns true if a terminal has settings that criu sets while it reads and writes the waiting bytes (PtyExchange).
+bool areOfCriu(const kernel::LineSettings& now, const kernel::LineSettings& recorded) {
+    constexpr auto kCanonical = static_cast<std::uint32_t>(ICANON);
+    constexpr auto kQuiet = static_cast<std::uint32_t>(ICANON | EXTPROC | IEXTEN);
+    const bool isRaw =
+        now.input == recorded.input && now.output == recorded.output && now.local == (recorded.local & ~kCanonical);
+    const bool isQuiet = now.input == 0 && now.output == 0 && (now.local & ~kQuiet) == 0;
+    return isRaw || isQuiet;
 }
 
 /// Returns the master of the line; an invalid descriptor if the process has ended or has replaced the descriptor.
@@ -95,15 +108,22 @@ bool restoreTerminal(const JournalLine& line) {
     const kernel::LineSettings settings = settingsOf(line[6]);
     const kernel::LineSettings locked = settingsOf(line[7]);
     const UniqueFd master = masterOf(line);
-    if (!master || !kernel::readLineSettings(master.get()))
+    const auto now = master ? kernel::readLineSettings(master.get()) : std::nullopt;
+    if (!now)
         return false;
-    kernel::writeLineSettings(master.get(), settings);
-    // Only CAP_SYS_ADMIN allows this call, also for equal settings.
-    if (kernel::readLockedSettings(master.get()) != locked)
-        kernel::writeLockedSettings(master.get(), locked);
-    if (numberOf(line[5]) != 0)
-        kernel::setPacketMode(master.get(), true);
-    return true;
+    bool changed = false;
+    const auto change = [&changed](bool isOfCriu, const auto& work) {
+        if (!isOfCriu)
+            return;
+        work();
+        changed = true;
+    };
+    change(*now != settings && areOfCriu(*now, settings), [&] { kernel::writeLineSettings(master.get(), settings); });
+    change(locked != kernel::LineSettings{} && kernel::readLockedSettings(master.get()) == kernel::LineSettings{},
+           [&] { kernel::writeLockedSettings(master.get(), locked); });
+    change(numberOf(line[5]) != 0 && !kernel::inPacketMode(master.get()),
+           [&] { kernel::setPacketMode(master.get(), true); });
+    return changed;
 }
 
 }  // namespace criu::tty

@@ -15,7 +15,7 @@ namespace criu::tty {
 /// Descriptor of a dumped process, which names a pseudoterminal.
 struct RecordedMaster {
     HostPid process;
-    std::uint64_t startTime = 0;  ///< of the process, in clock ticks since boot
+    std::uint64_t startTime = 0;  ///< start of the process in clock ticks since boot
     int fd = -1;                  ///< number of the descriptor in the process
     unsigned number = 0;          ///< N of /dev/pts/N
 };
@@ -30,8 +30,9 @@ void recordTerminalEnd(Journal& journal) noexcept;
 /// Returns the line "terminal" of a change that hasn't ended; null if there is none.
 [[nodiscard]] const JournalLine* recordedTerminal(const std::vector<JournalLine>& lines);
 
-/// Sets packet mode, line settings and locked settings of a line "terminal" again. Returns false if the process has
-/// ended, or doesn't have this terminal any more, or if the terminal was hung up. Throws Error for a damaged line.
+/// Sets packet mode, line settings and locked settings of a line "terminal" again, each of them only if the terminal
+/// has the value that criu sets. Returns false if nothing had to change, if the process has ended or doesn't have this
+/// terminal any more, or if the terminal was hung up. Throws Error for a damaged line.
 bool restoreTerminal(const JournalLine& line);
 
 }  // namespace criu::tty

@@ -309,7 +309,7 @@ void TtyDump::take(const Terminal& master, files::FileDump& dump) {
     taken.inputId = master.info->id - 1;
     taken.settings = *settings;
     taken.packets = master.info->packet_mode != 0;
-    if (const auto recorded = recordedMaster(master, dump))
+    if (const auto recorded = dump.log().journal().isOpen() ? recordedMaster(master, dump) : std::nullopt)
         recordTerminal(*recorded, taken.packets, *settings, kernel::readLockedSettings(fd), dump.log().journal());
     if (taken.packets)
         kernel::setPacketMode(fd, false);

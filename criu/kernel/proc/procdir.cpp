@@ -39,8 +39,6 @@ std::string_view fillWith(ProcBuffer& buffer, const UniqueFd& file, const std::s
     return isOneRecord(name) ? buffer.fillRecord(file.get(), path) : buffer.fill(file.get(), path);
 }
 
-/// Returns the numeric names in a directory. For thousands of threads, getdents64(2) with a large buffer needs ten
-/// times fewer calls than readdir(3).
 /// Appends the numeric names that one getdents64(2) with this memory returns. Returns false at the end.
 bool addNumbers(int fd, const std::string& path, std::span<char> block, std::vector<int>& found) {
     const auto got = sys(::getdents64(fd, block.data(), block.size()), "list {}", path);
@@ -56,6 +54,8 @@ bool addNumbers(int fd, const std::string& path, std::span<char> block, std::vec
     return got != 0;
 }
 
+/// Returns the numeric names in a directory. For thousands of threads, getdents64(2) with a large buffer needs ten
+/// times fewer calls than readdir(3).
 std::vector<int> numericEntries(int fd, const std::string& path) {
     std::vector<int> found;
     alignas(dirent64) std::array<char, 65536> block;

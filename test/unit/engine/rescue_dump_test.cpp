@@ -261,6 +261,14 @@ TEST_CASE("rescue restores the settings of a terminal that a killed dump was rea
         CHECK(kernel::readLineSettings(slave.get()) == before);
         CHECK(kernel::readLockedSettings(slave.get()) == locked);
     }
+    SECTION("the program has set up the terminal since") {
+        kernel::LineSettings own = *before;
+        own.local &= ~static_cast<std::uint32_t>(ECHO);
+        kernel::writeLineSettings(slave.get(), own);
+        CHECK_THAT(folder.rescue(), Catch::Contains("restored the settings of /dev/pts/"));
+        CHECK(kernel::inPacketMode(master.get()));
+        CHECK(kernel::readLineSettings(slave.get()) == own);
+    }
     SECTION("killed after the end") {
         tty::recordTerminalEnd(folder.lines());
         CHECK_THAT(folder.rescue(), !Catch::Contains("restored the settings"));

@@ -5,6 +5,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -72,6 +73,13 @@ ZDTM("socket options with the defaults of the dump, when the defaults of the net
             expect("SO_REUSEPORT", v4, SOL_SOCKET, SO_REUSEPORT);
         }
     }
+    // A new ping socket has SO_REUSEADDR.
+    std::ofstream("/proc/sys/net/ipv4/ping_group_range") << "0 0";
+    for (int i = 0; i < kEach; ++i)
+        if (const int ping = socket(AF_INET, SOCK_DGRAM, IPPROTO_ICMP); ping >= 0) {
+            set(ping, SOL_SOCKET, SO_REUSEADDR, i == 1 ? 1 : 0);
+            expect("SO_REUSEADDR of a ping socket", ping, SOL_SOCKET, SO_REUSEADDR);
+        }
     me.wait_for_check();
     for (const Expected& one : all) {
         const int now = value_of(one.fd, one.level, one.option);

@@ -158,6 +158,9 @@ std::shared_ptr<const kernel::VmaFlagReader> prepareFlagReader(std::span<const H
     if (tree.size() >= kMostForFlagReader || std::none_of(tree.begin(), tree.end(), hasManyPages))
         return nullptr;
     try {
+        // Without PAGEMAP_SCAN (Linux 6.7), the search for pages needs the sizes of smaps.
+        if (kernel::PagemapScanner(proc.self()).mode() != kernel::PagemapScanner::Mode::Scan)
+            return nullptr;
         return std::make_shared<const kernel::VmaFlagReader>();
     } catch (const Error& error) {
         log.debug("Flags of mappings are read from smaps: {}", error.what());
@@ -173,11 +176,9 @@ std::optional<LateSmaps> readMapsAndFlags(const kernel::VmaFlagReader& reader, F
         return std::nullopt;
     uncounted.maps = kernel::readMaps(task.dir);
     try {
-        // Without PAGEMAP_SCAN, the search for pages needs the sizes of smaps.
-        if (kernel::PagemapScanner(task.dir).mode() == kernel::PagemapScanner::Mode::Scan &&
-            reader.addFlags(task.actor().value, uncounted.maps))
+        if (reader.addFlags(task.actor().value, uncounted.maps))
             return uncounted;
-        log.debug("smaps of {} is read for a flag whose bit isn't known", task.describe());
+        log.debug("smaps of {} is read: its mappings have flags or sizes that only smaps shows", task.describe());
     } catch (const Error& error) {
         log.debug("smaps of {} is read: {}", task.describe(), error.what());
     }

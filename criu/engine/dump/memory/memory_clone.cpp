@@ -142,8 +142,14 @@ private:
 std::optional<pid_t> runToClone(compel::Tracee& between) {
     for (;;) {
         between.cont();
-        if (between.waitStop().kind == compel::StopInfo::Kind::Exited)
+        const compel::StopInfo stop = between.waitStop();
+        if (stop.kind == compel::StopInfo::Kind::Exited)
             return std::nullopt;
+        const bool isFault =
+            stop.kind == compel::StopInfo::Kind::Signal && (compel::faultSignals & compel::signalBit(stop.signal)) != 0;
+        // The kernel repeats the instruction of a fault without end. A signal of another process has no positive code.
+        if (isFault && between.signalInfo().si_code > 0)
+            fail("the intermediate process of a clone got signal {}", stop.signal);
         if (const auto created = between.createdByClone())
             return created;
     }

@@ -21,8 +21,9 @@ class FrozenTree;
 /// memory of a stopped clone: a copy-on-write copy of the process' memory. The destructor kills the clone; if criu
 /// ends, the kernel kills it.
 ///
-/// The dumped process doesn't notice the clone, because the clone's parent is a process outside of the tree. The clone
-/// has no open files and a private session. If memory runs out, the OOM killer of the kernel kills the clone first.
+/// The dumped process doesn't notice the clone, because the clone's parent is a process outside of the tree. Only its
+/// RUSAGE_CHILDREN contains the intermediate process, which the dumped process reaps. The clone has no open files and a
+/// private session. If memory runs out, the OOM killer of the kernel kills the clone first.
 class MemoryClone {
 public:
     /// Makes the clone by a blob, which criu records in `journal`. `task`: frozen process for which reparentsInTree()
