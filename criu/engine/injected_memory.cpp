@@ -128,13 +128,23 @@ bool isBeforeCall(const compel::FrozenProcess& process) {
     });
 }
 
-/// Returns true if a thread makes a system call of criu, or executes code of the blob. `inTime`: false if the
-/// process has run so long that only a stopped thread can still make such a call.
-bool isBusy(const compel::FrozenProcess& process, const InjectedRange& range, bool inTime) {
-    return std::any_of(process.threads().begin(), process.threads().end(), [&](const compel::FrozenThread& thread) {
-        return thread.tracee.registers().ip() - range.start < range.codeSize ||
-               ((inTime || thread.groupStopped()) && blocksAll(thread.tracee.signalMask()));
-    });
+/// What the threads of a process do with the memory of an injection.
+/// `Calls`: a thread may make a system call of criu.
+/// `Waits`: a stopped thread executes code of the blob.
+/// `Runs`: another thread executes code of the blob.
+enum class Use : std::uint8_t { None, Calls, Waits, Runs };
+
+/// Tells what the threads do. `inTime`: false if the process has run so long that only a stopped thread can still make
+/// a system call of criu.
+Use useOf(const compel::FrozenProcess& process, const InjectedRange& range, bool inTime) {
+    Use use = Use::None;
+    for (const compel::FrozenThread& thread : process.threads()) {
+        if (thread.tracee.registers().ip() - range.start < range.codeSize)
+            use = std::max(use, thread.groupStopped() ? Use::Waits : Use::Runs);
+        else if ((inTime || thread.groupStopped()) && blocksAll(thread.tracee.signalMask()))
+            use = std::max(use, Use::Calls);
+    }
+    return use;
 }
 
 compel::FreezeOptions freezeOptions(const kernel::ProcPid& process) {
@@ -155,6 +165,9 @@ using Find = std::function<std::optional<InjectedRange>(const kernel::ProcPid&)>
 bool unmapFound(pid_t pid, const std::function<std::optional<kernel::ProcPid>()>& open, const Find& find,
                 RescueDeadline end) {
     constexpr std::chrono::milliseconds kPause{5};
+    // A blob ends by itself, but it may wait for a clone of much memory, and for a processor.
+    constexpr std::chrono::seconds kLongestBlob{20};
+    const auto blobEnd = end + kLongestBlob;
     bool any = false;
     while (const auto directory = open()) {
         const Calls calls = callsOf(*directory);
@@ -170,7 +183,8 @@ bool unmapFound(pid_t pid, const std::function<std::optional<kernel::ProcPid>()>
         auto frozen = compel::FrozenProcess::freeze(pid, freezeOptions(*directory));
         // Searches again, because the process has run since the first search, and its pid may be another's now.
         const auto found = open() ? find(*directory) : std::optional<InjectedRange>();
-        const bool isFree = found ? !isBusy(frozen, *found, inTime) : !isBeforeCall(frozen);
+        const Use use = found ? useOf(frozen, *found, inTime) : Use::None;
+        const bool isFree = found ? use == Use::None : !isBeforeCall(frozen);
         if (found && isFree) {
             auto instruction = frozen.unmappingInstruction(found->start, found->start + found->size);
             compel::RemoteSyscalls remote(frozen.leader(), instruction ? instruction : frozen.syscallInstruction());
@@ -179,8 +193,12 @@ bool unmapFound(pid_t pid, const std::function<std::optional<kernel::ProcPid>()>
             any = true;
         }
         frozen.detach();
-        if (found ? !isFree && !inTime : isFree || !inTime)
+        if (use == Use::Runs) {
+            if (std::chrono::steady_clock::now() > blobEnd)
+                fail("process {} still executes code of criu: run criu rescue again later", pid);
+        } else if (found ? !isFree && !inTime : isFree || !inTime) {
             return any;
+        }
         std::this_thread::sleep_for(kPause);
     }
     return any;

@@ -21,8 +21,8 @@ using RescueDeadline = std::chrono::steady_clock::time_point;
 
 /// Searches the process of a line "injects" (pie::recordInjection()) for a blob that a killed dump has left there, and
 /// unmaps it with its data. Stops the process for this. Returns false if the process has ended or contains no blob, and
-/// if it still executes code of criu at `end`, because it is stopped. Throws Error if the process can't be
-/// frozen.
+/// if it still executes code of criu at `end`, because it is stopped. Throws Error if the process can't be frozen, or
+/// if it executes code of criu long after `end`.
 bool unmapInjection(const JournalLine& line, RescueDeadline end);
 
 /// Unmaps the restorer that a killed restore has left in a process of its tree. `start`, `size`: of its memory, which

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -16,6 +17,7 @@
 #include "criu/kernel/mm/maps.hpp"
 #include "criu/kernel/proc/mountinfo.hpp"
 #include "criu/kernel/proc/procdir.hpp"
+#include "criu/kernel/proc/status.hpp"
 #include "criu/kernel/sysv_ipc.hpp"
 #include "criu/memory/pages/drain.hpp"
 #include "criu/memory/pages/page_sink.hpp"
@@ -266,12 +268,12 @@ private:
         });
     }
 
-    /// Throws Error if an external process is in the namespace. A dump removes all messages from a queue for a moment.
-    /// Then an external process could find the queue empty, or fill it.
+    /// Throws Error if an external process is in the namespace. Clones with memory snapshots are traced by criu. A dump
+    /// removes all messages from a queue for a moment. Then an external process could find the queue empty, or fill it.
     void requireNoForeignMembers(const Space& space) const {
         const kernel::ProcDir proc;
         for (const pid_t pid : proc.processes()) {
-            if (inputs().tree.pids.contains(HostPid(pid)) || !isInside(space, proc, pid))
+            if (inputs().tree.pids.contains(HostPid(pid)) || !isInside(space, proc, pid) || isTracedByCriu(proc, pid))
                 continue;
             Error error(0,
                         fmt::format("process {} isn't part of the tree but shares the POSIX message queues of its IPC "
@@ -279,6 +281,17 @@ private:
                                     pid));
             error.addHint("end it, or have it leave that namespace");
             throw error;
+        }
+    }
+
+    [[nodiscard]] static bool isTracedByCriu(const kernel::ProcDir& proc, pid_t pid) {
+        kernel::ProcBuffer buffer;
+        try {
+            return kernel::readStatus(proc.open(pid), buffer).tracerPid == ::getpid();
+        } catch (const Error& error) {
+            if (error.code() != ENOENT && error.code() != ESRCH)
+                throw;
+            return true;  // the process has ended
         }
     }
 

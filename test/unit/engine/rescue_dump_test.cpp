@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <compel/error.hpp>
 #include <compel/injection.hpp>
 #include <compel/process.hpp>
 
@@ -18,10 +19,13 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <thread>
 
 #include "criu/base/journal.hpp"
 #include "criu/kernel/names/created_name.hpp"
@@ -309,6 +313,37 @@ TEST_CASE("rescue unmaps memory of a killed dump in a process", "[rescue]") {
         (void)inject();
         CHECK(maps() != before);
         CHECK_THAT(folder.rescue(), Catch::Contains("unmapped memory of criu in process " + std::to_string(child)));
+        CHECK(maps() == before);
+    }
+    SECTION("when no thread executes it any more") {
+        const auto code = inject();
+        const auto& blob = pie::interpreterBlob().bytes;
+        const auto call = std::search(blob.begin(), blob.end(), compel::syscallInstructionBytes.begin(),
+                                      compel::syscallInstructionBytes.end());
+        REQUIRE(call != blob.end());
+        compel::Registers own;
+        {
+            auto process = compel::FrozenProcess::freeze(child);
+            own = process.leader().registers().restarted();
+            compel::Registers sleeping = own;
+            sleeping.setCall(SYS_ppoll, {}, code + static_cast<std::uint64_t>(call - blob.begin()));
+            process.leader().setRegisters(sleeping);
+        }
+        std::thread waker([&] {
+            // Longer than rescue waits for threads that don't execute code of criu.
+            std::this_thread::sleep_for(std::chrono::seconds(3));
+            for (bool done = false; !done;)
+                try {
+                    auto process = compel::FrozenProcess::freeze(child);
+                    process.leader().setRegisters(own);
+                    done = true;
+                } catch (const compel::Error&) {
+                    std::this_thread::yield();  // rescue traces the process
+                }
+        });
+        const std::string answer = folder.rescue();
+        waker.join();
+        CHECK_THAT(answer, Catch::Contains("unmapped memory of criu in process " + std::to_string(child)));
         CHECK(maps() == before);
     }
     SECTION("unless other memory is there now") {

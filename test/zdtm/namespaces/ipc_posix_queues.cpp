@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: also background-killed
 // zdtm: fails-with-4.2 it knows no POSIX message queues
 #include <fcntl.h>
 #include <mqueue.h>
