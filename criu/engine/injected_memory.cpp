@@ -128,7 +128,7 @@ bool isBeforeCall(const compel::FrozenProcess& process) {
     });
 }
 
-/// What the threads of a process do with the memory of an injection.
+/// Activity of the threads of a process in the memory of an injection, in the order of precedence.
 /// `Calls`: a thread may make a system call of criu.
 /// `Waits`: a stopped thread executes code of the blob.
 /// `Runs`: another thread executes code of the blob.
