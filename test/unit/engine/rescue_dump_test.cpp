@@ -3,13 +3,13 @@
 
 #include <catch2/catch.hpp>
 
-#include <compel/error.hpp>
 #include <compel/injection.hpp>
 #include <compel/process.hpp>
 
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/socket.h>
@@ -283,10 +283,18 @@ TEST_CASE("rescue restores the settings of a terminal that a killed dump was rea
 
 TEST_CASE("rescue unmaps memory of a killed dump in a process", "[rescue]") {
     int answers[2];
+    int beginnings[2];
     REQUIRE(::pipe2(answers, O_CLOEXEC) == 0);
+    REQUIRE(::pipe2(beginnings, O_CLOEXEC) == 0);
     const pid_t child = ::fork();
     if (child == 0) {
         char byte = 0;
+        static sigjmp_buf begin;
+        // SIGUSR1 makes the process leave the code of criu.
+        if (sigsetjmp(begin, 1) == 0)
+            ::signal(SIGUSR1, [](int) { siglongjmp(begin, 1); });
+        if (::write(beginnings[1], "b", 1) != 1)
+            ::_exit(1);
         while (::read(answers[0], &byte, 1) == 1 && byte == 'a')
             continue;
         ::_exit(byte);
@@ -295,6 +303,8 @@ TEST_CASE("rescue unmaps memory of a killed dump in a process", "[rescue]") {
         std::ifstream file("/proc/" + std::to_string(child) + "/maps");
         return std::string(std::istreambuf_iterator<char>(file), {});
     };
+    char begun = 0;
+    REQUIRE(::read(beginnings[0], &begun, 1) == 1);
     const std::string before = maps();
     kernel::ProcBuffer buffer;
     const std::uint64_t startTime = kernel::readStat(kernel::ProcDir().open(child), buffer).startTime;
@@ -321,25 +331,16 @@ TEST_CASE("rescue unmaps memory of a killed dump in a process", "[rescue]") {
         const auto call = std::search(blob.begin(), blob.end(), compel::syscallInstructionBytes.begin(),
                                       compel::syscallInstructionBytes.end());
         REQUIRE(call != blob.end());
-        compel::Registers own;
         {
             auto process = compel::FrozenProcess::freeze(child);
-            own = process.leader().registers().restarted();
-            compel::Registers sleeping = own;
+            compel::Registers sleeping = process.leader().registers().restarted();
             sleeping.setCall(SYS_ppoll, {}, code + static_cast<std::uint64_t>(call - blob.begin()));
             process.leader().setRegisters(sleeping);
         }
-        std::thread waker([&] {
+        std::thread waker([child] {
             // Longer than rescue waits for threads that don't execute code of criu.
             std::this_thread::sleep_for(std::chrono::seconds(3));
-            for (bool done = false; !done;)
-                try {
-                    auto process = compel::FrozenProcess::freeze(child);
-                    process.leader().setRegisters(own);
-                    done = true;
-                } catch (const compel::Error&) {
-                    std::this_thread::yield();  // rescue traces the process
-                }
+            ::kill(child, SIGUSR1);
         });
         const std::string answer = folder.rescue();
         waker.join();
@@ -362,6 +363,6 @@ TEST_CASE("rescue unmaps memory of a killed dump in a process", "[rescue]") {
     REQUIRE(::waitpid(child, &status, 0) == child);
     CHECK(WIFEXITED(status));
     CHECK(WEXITSTATUS(status) == 'z');
-    ::close(answers[0]);
-    ::close(answers[1]);
+    for (const int each : {answers[0], answers[1], beginnings[0], beginnings[1]})
+        ::close(each);
 }
