@@ -170,7 +170,7 @@ void DumpMemory::Work::readVmas(Item& item) {
             return;
         }
     }
-    if (inputs_.flagReader != nullptr && !inputs_.options.background && !inputs_.tracking.continues()) {
+    if (inputs_.flagReader != nullptr) {
         const TracedWork reading(inputs_.log, "read mappings");
         if (auto uncounted = readMapsAndFlags(*inputs_.flagReader, inputs_.tree, task, inputs_.log)) {
             item.vmas = std::move(uncounted->maps);
