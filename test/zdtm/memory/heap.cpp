@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: also all-killed, dump-killed, background-killed, background-all-killed, pre-dump-killed, restore-killed, lazy-killed, stream-dump-killed, stream-restore-killed, clones-killed, power-cut, calls-fail, pre-dump-calls-fail, restore-calls-fail
-// zdtm: fails dump EAGAIN clone engine::runGuarded; dump EPERM kill compel::FrozenProcess::sendKill; dump EIO newfstatat engine::lookAtPath; dump EMFILE openat compel::readThreadStatus; pre-dump ENOBUFS sendmsg engine::WpTrackerLink::commit; restore EMFILE openat compel::findSyscallInstruction; restore EIO pread64 files::readBuildId
+// zdtm: fails dump EAGAIN clone engine::runGuarded; dump EPERM kill compel::FrozenProcess::sendKill; dump EIO newfstatat engine::lookAtPath; dump EIO newfstatat compel::countThreads; pre-dump ENOBUFS sendmsg engine::WpTrackerLink::commit; restore EMFILE openat compel::findSyscallInstruction; restore EIO pread64 files::readBuildId
 #include <memory>
 #include <vector>
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: also calls-fail
+// zdtm: fails dump EMFILE openat compel::readThreadStatus
 #include <condition_variable>
 #include <mutex>
 
