@@ -38,6 +38,16 @@ public:
         return {at, size};
     }
 
+    /// Maps the first `size` bytes of a file for reading. Throws Error.
+    static Mapping ofFile(int file, std::size_t size) {
+        if (size == 0)
+            return {};
+        void* const at = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file, 0);
+        if (at == MAP_FAILED)
+            failErrno("map {} bytes of a file", size);
+        return {at, size};
+    }
+
     [[nodiscard]] void* data() const noexcept { return start_; }
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
     [[nodiscard]] std::span<std::byte> bytes() const noexcept { return {static_cast<std::byte*>(start_), size_}; }

@@ -26,6 +26,7 @@
 #include "criu/engine/restore/planned.hpp"
 #include "criu/engine/restore/task/task_directories.hpp"
 #include "criu/image/image_dir.hpp"
+#include "criu/kernel/mm/huge_pages.hpp"
 #include "criu/kernel/proc/pidfd.hpp"
 #include "criu/memory/shmem/sysv_shm.hpp"
 #include "criu/model/options.hpp"
@@ -185,7 +186,8 @@ PreparedRestore::PreparedRestore(PlannedRestore& plan)
           *start,
           *start->mappings,
           lazy.get(),
-          kernel::allowedMappings()} {
+          kernel::allowedMappings(),
+          kernel::smallestHugePage()} {
     control.inherit(plan.store);
     if (plan.options().notifyMounts)
         plan.nsContext.mountsMade = [this] { control.noteMountsMade(); };

@@ -27,6 +27,7 @@ struct RestoreRun {
     const memory::RangeSet& mappings;  ///< mappings of the coordinator, which restored processes inherit
     LazyRestore* lazy;                 ///< connection to a daemon; null without --lazy-pages and --map-pages
     std::size_t allowedMappings;       ///< maximum number of mappings of a process (kernel::allowedMappings())
+    std::uint64_t smallestHugePage;    ///< kernel::smallestHugePage(), read before a process leaves criu's mounts
 };
 
 }  // namespace criu::engine

@@ -96,6 +96,14 @@ int probeUffdMinor() noexcept {
     return fd ? enableUffdMinor(fd.get()) : errno;
 }
 
+UniqueFd openUffdFill() noexcept {
+    constexpr int userModeOnly = 1;  // UFFD_USER_MODE_ONLY, which the headers of Debian 12 lack
+    UniqueFd fd(static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | userModeOnly)));
+    if (fd && enable(fd.get(), 0) != 0)
+        fd.reset();
+    return fd;
+}
+
 int registerUffdMissing(int userfaultfd, std::uint64_t start, std::uint64_t bytes) noexcept {
     return registerFor(UFFDIO_REGISTER_MODE_MISSING, userfaultfd, start, bytes);
 }

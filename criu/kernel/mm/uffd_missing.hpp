@@ -27,6 +27,10 @@ namespace criu::kernel {
 [[nodiscard]] int enableUffdMinor(int userfaultfd) noexcept;
 [[nodiscard]] int probeUffdMinor() noexcept;
 
+/// Creates a descriptor by which this process fills its own memory, without events. It excludes page faults in kernel
+/// mode, because these need privileges. Returns an empty descriptor if the kernel refuses.
+[[nodiscard]] UniqueFd openUffdFill() noexcept;
+
 /// Registers an address range for missing mode. Returns 0 or the errno.
 [[nodiscard]] int registerUffdMissing(int userfaultfd, std::uint64_t start, std::uint64_t bytes) noexcept;
 

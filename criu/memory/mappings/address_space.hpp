@@ -80,6 +80,9 @@ public:
         /// Called for pages that are read, except for pages that are compared with inherited memory.
         ReadWatch watch = {};
         unsigned threads = 0;  ///< maximum number of reading threads; 0: one for each processor
+        /// Size of the smallest huge page that a page fault gets without advice (kernel::smallestHugePage()). fill()
+        /// reads into mappings with room for such a page, so that they get huge pages.
+        std::uint64_t hugePage = 1;
     };
     /// Content that fill() reads. ForChildren: content of mappings whose pages other processes may share. All: content
     /// of all mappings that aren't filled.

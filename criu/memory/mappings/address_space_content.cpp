@@ -10,8 +10,10 @@
 #include "criu/memory/lazy/lazy_areas.hpp"
 #include "criu/memory/mappings/address_space.hpp"
 #include "criu/memory/mappings/aio_ring.hpp"
-#include "criu/memory/mappings/mapping_kind.hpp"
+#include "criu/memory/mappings/mapping_kinds.hpp"
 #include "criu/memory/mappings/own_mappings.hpp"
+#include "criu/memory/mappings/vma_pages.hpp"
+#include "criu/memory/pages/missing_memory.hpp"
 #include "criu/memory/pages/page_reader.hpp"
 #include "images/mm.hpp"
 
@@ -24,6 +26,9 @@ namespace {
 constexpr std::uint64_t kComparedPiece = std::uint64_t{4} << 20;
 /// Bytes that criu reads at once to compare them with inherited memory.
 constexpr std::size_t kCompared = std::size_t{256} << 10;
+
+/// Minimum bytes of content of a mapping for which userfaultfd(2) saves more time than its registration takes.
+constexpr std::uint64_t kWorthCopying = std::uint64_t{256} << 10;
 
 /// Calls `visit` with all page jobs of a range. Splits each job into lazy parts and other parts.
 template <typename Visit>
@@ -62,6 +67,17 @@ void drop(PlacedVma& placed, const Range& range) {
     placed.own.remove(range);
 }
 
+/// Returns true if pages of new memory should be copied by userfaultfd(2) instead of read.
+bool isWorthCopying(std::span<const PlacedPages> pages, PageReader& reader) {
+    std::uint64_t bytes = 0;
+    for (const PlacedPages& placed : pages) {
+        if (!placed.job.present() || !reader.hasViews(placed.job))
+            return false;
+        bytes += placed.job.bytes;
+    }
+    return bytes >= kWorthCopying;
+}
+
 void makeWritable(PlacedVma& placed) {
     if (placed.protection == (PROT_READ | PROT_WRITE))
         return;
@@ -76,6 +92,19 @@ bool canKeep(const PlacedVma& placed, const Range& page, const std::byte* here, 
     return (!placed.showsFile() || placed.own.covers(page)) && std::memcmp(here, content, kImagePageSize) == 0;
 }
 
+bool isAdvised(const VmaEntry& vma, int advice) noexcept {
+    return vma.has_madv != 0 && (vma.madv >> advice & 1U) != 0;
+}
+
+/// Returns true if a mapping without pages can be a MissingMemory: anonymous memory that page faults wouldn't fill with
+/// huge pages, because userfaultfd(2) fills it with small ones. `hugePage`: FillRules::hugePage.
+bool canBeMissing(const PlacedVma& placed, std::uint64_t hugePage) {
+    const std::uint64_t before = placed.at % hugePage == 0 ? 0 : hugePage - placed.at % hugePage;
+    const bool hasRoom = placed.size() > before && placed.size() - before >= hugePage;
+    return placed.kind == &anonymousMapping() && !placed.ofClones && !isHuge(*placed.vma) && !hasRoom &&
+           !isAdvised(*placed.vma, MADV_HUGEPAGE);
+}
+
 /// Advice MADV_HUGEPAGE, if the process had given it, for those ranges in which the image has all pages of a huge page.
 /// With this advice, filling is faster, and the process keeps its huge pages. In other ranges, a huge page would use
 /// memory that the process didn't use.
@@ -84,7 +113,7 @@ public:
     /// Adds a range that criu fills. Addresses must ascend within each mapping.
     void add(const PlacedVma& placed, std::uint64_t at, std::uint64_t bytes) {
         const VmaEntry& vma = *placed.vma;
-        if (vma.has_madv == 0 || (vma.madv >> MADV_HUGEPAGE & 1U) == 0)
+        if (!isAdvised(vma, MADV_HUGEPAGE))
             return;
         if (at != end_) {
             advise();
@@ -124,6 +153,9 @@ void AddressSpace::fill(const PageSource& pages, const FillRules& rules, Content
     const auto block = std::make_unique_for_overwrite<std::byte[]>(kCompared);
     std::vector<PlacedPages> wanted;
     HugePageAdvice advice;
+    // Destroyed at the end, so that no later access to an absent page waits.
+    MissingMemory missing;
+    reader.fillMissing(missing);
     const auto want = [&](PlacedVma& placed, const Range& range) {
         forEachPart(pages, late, range, [&](const PageJob& job, bool isLate) {
             if (job.state == PageJob::State::Absent || isLate)
@@ -136,6 +168,16 @@ void AddressSpace::fill(const PageSource& pages, const FillRules& rules, Content
             restoredPages += job.bytes / kImagePageSize;
         });
     };
+    // Wants all pages of a mapping that has no page.
+    const auto wantAll = [&](PlacedVma& placed) {
+        const std::size_t before = wanted.size();
+        want(placed, {placed.vma->start, placed.vma->end});
+        const std::span<PlacedPages> added = std::span(wanted).subspan(before);
+        if (isWorthCopying(added, reader) && canBeMissing(placed, rules.hugePage) &&
+            missing.add({placed.at, placed.at + placed.size()}))
+            for (PlacedPages& each : added)
+                each.missing = true;
+    };
     for (PlacedVma& placed : vmas_) {
         const bool exclusive = placed.vma->exclusive != 0;
         if (placed.complete || (exclusive && which == Content::ForChildren) || !hasPrivatePages(*placed.vma))
@@ -145,13 +187,13 @@ void AddressSpace::fill(const PageSource& pages, const FillRules& rules, Content
         if (hasContent && placed.inherited)
             makeWritable(placed);
         if (!placed.filled) {
-            want(placed, {placed.vma->start, placed.vma->end});
+            wantAll(placed);
             placed.filled = hasContent;
             continue;
         }
         if (exclusive) {
             drop(placed, {placed.vma->start, placed.vma->end});
-            want(placed, {placed.vma->start, placed.vma->end});
+            wantAll(placed);
             placed.filled = hasContent;
             continue;
         }

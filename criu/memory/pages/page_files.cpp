@@ -3,11 +3,15 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <mutex>
 
 #include "criu/base/error.hpp"
+#include "criu/base/mapping.hpp"
 #include "criu/base/thread_pool.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/image/written_sums.hpp"
@@ -124,6 +128,27 @@ public:
         }
     }
 
+    [[nodiscard]] bool hasViews() const noexcept override { return true; }
+
+    void forEachView(std::uint64_t position, std::uint64_t bytes,
+                     const std::function<void(View)>& visit) const override {
+        while (bytes != 0) {
+            const PageStripes::Place place = stripes_.place(position);
+            const std::uint64_t part = files_.size() == 1 ? bytes : std::min(bytes, place.together);
+            const ErrorContext context([&] { return nameOf(place); });
+            const MappedFile& file = mappedFile(place.file);
+            if (place.offset > file.memory.size() || file.memory.size() - place.offset < part)
+                fail("it ends at {:#x}", file.memory.size());
+            const std::span<std::byte> view = file.memory.bytes().subspan(place.offset, part);
+            load(files_[place.file].get(), place.offset, view);
+            visit(view);
+            // Ignores errors: the kernel only keeps the pages in the page table until the file is unmapped.
+            (void)::madvise(view.data(), view.size(), MADV_DONTNEED);
+            position += part;
+            bytes -= part;
+        }
+    }
+
     void free(std::uint64_t position, std::uint64_t bytes) const override {
         while (bytes != 0) {
             const PageStripes::Place place = stripes_.place(position);
@@ -146,8 +171,35 @@ private:
     }
 
     const std::string directory_;
+    /// Whole pages file in the memory of this process.
+    struct MappedFile {
+        std::once_flag made;
+        Mapping memory;
+    };
+
+    /// Maps a pages file at its first use. Throws Error.
+    const MappedFile& mappedFile(std::size_t index) const {
+        MappedFile& mapped = mapped_.at(index);
+        std::call_once(mapped.made, [&] {
+            const int file = files_.at(index).get();
+            struct stat status {};
+            sys(::fstat(file, &status), "look at it");
+            mapped.memory = Mapping::ofFile(file, static_cast<std::size_t>(status.st_size));
+        });
+        return mapped;
+    }
+
+    /// Loads a part of a file into the page table of this process, because page faults take more time. Ignores errors:
+    /// a tmpfs has nothing to read ahead, and the later use of the memory reports errors of a disk.
+    static void load(int file, std::uint64_t offset, std::span<std::byte> view) noexcept {
+        constexpr int kPopulateRead = 22;  // MADV_POPULATE_READ (Linux 5.14)
+        (void)::posix_fadvise(file, static_cast<off_t>(offset), static_cast<off_t>(view.size()), POSIX_FADV_WILLNEED);
+        (void)::madvise(view.data(), view.size(), kPopulateRead);
+    }
+
     const PageStripes stripes_;
     const std::vector<UniqueFd> files_;
+    mutable std::vector<MappedFile> mapped_{files_.size()};
 };
 
 class FileLayer final : public PageLayer {

@@ -9,6 +9,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/thread_pool.hpp"
 #include "criu/memory/pages/drain.hpp"
+#include "criu/memory/pages/missing_memory.hpp"
 
 namespace criu::memory {
 namespace {
@@ -41,6 +42,7 @@ struct PageReader::Batch {
     std::size_t layer = 0;
     std::uint64_t position = 0;
     std::uint64_t bytes = 0;
+    bool missing = false;  ///< true if the targets are in a MissingMemory
     std::vector<iovec> targets;
 };
 
@@ -54,10 +56,11 @@ std::vector<PageReader::Batch> PageReader::makeBatches(std::span<const PlacedPag
         for (std::uint64_t done = 0; done < placed.job.bytes;) {
             const std::uint64_t position = placed.job.position + done;
             const bool follows = !batches.empty() && batches.back().layer == placed.job.layer &&
+                                 batches.back().missing == placed.missing &&
                                  batches.back().position + batches.back().bytes == position &&
                                  batches.back().bytes < kReadSlice && batches.back().targets.size() < IOV_MAX;
             if (!follows)
-                batches.push_back({placed.job.layer, position, 0, {}});
+                batches.push_back({placed.job.layer, position, 0, placed.missing, {}});
             Batch& batch = batches.back();
             const std::uint64_t part = std::min(placed.job.bytes - done, kReadSlice - batch.bytes);
             batch.targets.push_back({reinterpret_cast<void*>(placed.at + done), part});
@@ -72,12 +75,33 @@ void PageReader::readBatch(Batch& batch) const {
     if (checkStop_)
         checkStop_();
     const auto begin = std::chrono::steady_clock::now();
-    populate(batch.targets);
-    contents_[batch.layer]->read(batch.position, batch.targets);
+    if (batch.missing) {
+        copyBatch(batch);
+    } else {
+        populate(batch.targets);
+        contents_[batch.layer]->read(batch.position, batch.targets);
+    }
     if (watch_.piece)
         watch_.piece(begin, batch.bytes);
     if (frees_)
         contents_[batch.layer]->free(batch.position, batch.bytes);
+}
+
+void PageReader::copyBatch(const Batch& batch) const {
+    auto target = batch.targets.begin();
+    std::size_t filled = 0;  // bytes of `target` that have their content
+    contents_[batch.layer]->forEachView(batch.position, batch.bytes, [&](PageContent::View view) {
+        while (!view.empty()) {
+            const std::size_t part = std::min(view.size(), target->iov_len - filled);
+            missing_->copy(reinterpret_cast<std::uint64_t>(target->iov_base) + filled, view.first(part));
+            view = view.subspan(part);
+            filled += part;
+            if (filled == target->iov_len) {
+                ++target;
+                filled = 0;
+            }
+        }
+    });
 }
 
 void PageReader::read(std::span<const PlacedPages> pages) {

@@ -13,10 +13,13 @@
 
 namespace criu::memory {
 
+class MissingMemory;
+
 /// Present pages, and the address in this process to which PageReader reads them.
 struct PlacedPages {
     PageJob job;
     std::uint64_t at = 0;
+    bool missing = false;  ///< true if the address is in the MissingMemory of PageReader::fillMissing()
 };
 
 /// Reads pages of a source into the memory of this process. The destructor closes the opened files.
@@ -36,6 +39,12 @@ public:
     /// Sets the maximum number of threads of read(pages); 0 means one per processor.
     void limitThreads(unsigned most) noexcept { mostThreads_ = most; }
 
+    /// Returns true if PlacedPages::missing makes the read of a present job faster. Throws Error.
+    [[nodiscard]] bool hasViews(const PageJob& job) { return content(job.layer).hasViews(); }
+
+    /// Makes read(pages) copy pages with PlacedPages::missing to this memory. `memory` must outlive all reads.
+    void fillMissing(const MissingMemory& memory) noexcept { missing_ = &memory; }
+
     /// Fills `into` with the first bytes of a job, in the calling thread. Throws Error.
     void read(const PageJob& job, std::span<std::byte> into);
 
@@ -43,6 +52,7 @@ private:
     struct Batch;
     static std::vector<Batch> makeBatches(std::span<const PlacedPages> pages);
     void readBatch(Batch& batch) const;
+    void copyBatch(const Batch& batch) const;
     const PageContent& content(std::size_t layer);
 
     const PageSource& source_;
@@ -50,6 +60,7 @@ private:
     ReadWatch watch_;
     bool frees_ = false;
     unsigned mostThreads_ = 0;
+    const MissingMemory* missing_ = nullptr;
     std::vector<std::unique_ptr<PageContent>> contents_;  ///< one element per layer; null until first used
 };
 

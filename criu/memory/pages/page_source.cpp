@@ -29,6 +29,11 @@ std::string PageContent::where(std::uint64_t position) const {
     return fmt::format("content at {:#x}", position);
 }
 
+void PageContent::forEachView(std::uint64_t position, std::uint64_t /*bytes*/,
+                              const std::function<void(View)>& /*visit*/) const {
+    fail("{} has no view", where(position));
+}
+
 PageJob PageJob::from(std::uint64_t start) const noexcept {
     PageJob rest = *this;
     rest.address = start;

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "criu/base/mapping.hpp"
+#include "criu/memory/pages/missing_memory.hpp"
 #include "criu/memory/pages/page_extensions.hpp"
 #include "criu/memory/pages/page_file_sinks.hpp"
 #include "criu/memory/pages/page_files.hpp"
@@ -334,6 +335,73 @@ TEST_CASE("much content is read by threads, and a wish to stop is seen between p
     });
     CHECK_THAT(test::errorOf([&] { reader.read(placed); }), Contains("the user wants it"));
     CHECK(asked < 12);
+}
+
+/// Copies pages of a source to a new mapping, at the same distances. `present`: page that exists before. Returns a
+/// letter for each page, '0' for zeroes. Returns nothing if this machine has no userfaultfd.
+std::optional<std::string> copiedLetters(const PageSource& source, std::uint64_t pages, std::uint64_t present) {
+    const Mapping memory = Mapping::anonymous(pages * kImagePageSize);
+    const auto at = reinterpret_cast<std::uint64_t>(memory.data());
+    memory.as<char>()[present * kImagePageSize] = '?';
+    {
+        MissingMemory missing;
+        if (!missing.add({at, at + memory.size()}))
+            return std::nullopt;
+        std::vector<PlacedPages> placed;
+        for (const PageJob& job : source.jobs(0, memory.size()))
+            if (job.present())
+                placed.push_back({job, at + job.address, true});
+        PageReader reader(source);
+        REQUIRE(reader.hasViews(placed.at(0).job));
+        reader.fillMissing(missing);
+        reader.read(placed);
+    }
+    std::string letters;
+    for (std::uint64_t page = 0; page < pages; ++page) {
+        const char* const content = memory.as<char>() + page * kImagePageSize;
+        CHECK(std::all_of(content, content + kImagePageSize, [&](char byte) { return byte == *content; }));
+        letters += *content == 0 ? '0' : *content;
+    }
+    return letters;
+}
+
+TEST_CASE("pages are copied to memory without pages, from several files, and replace a page that exists") {
+    constexpr std::uint64_t kPages = 1400;  // more than a stripe of two files
+    const test::TemporaryDir dir;
+    const ImageDir images = dir.images();
+    std::string letters(kPages, 'a');
+    for (std::uint64_t page = 0; page < kPages; ++page)
+        letters[page] = static_cast<char>('a' + page % 26);
+    FilePageSinks sinks(images, Striping::asWished(2));
+    store(sinks, kSourceTask, {{0, 7 * kImagePageSize}, {9 * kImagePageSize, (kPages - 7) * kImagePageSize}}, letters);
+    const FilePageSources sources(images);
+    const auto copied = copiedLetters(sources.openRequired(kSourceTask), kPages + 2, 3);
+    if (!copied) {
+        WARN("skipped: no userfaultfd");
+        return;
+    }
+    CHECK(*copied == letters.substr(0, 7) + "00" + letters.substr(7));
+}
+
+TEST_CASE("a pages file that shrinks while its pages are copied is an error that names it") {
+    const test::TemporaryDir dir;
+    const ImageDir images = dir.images();
+    store(images, kSourceTask, {{0, 2 * kImagePageSize}}, "ab");
+    const FilePageSources sources(images);
+    const PageSource source = sources.openRequired(kSourceTask);
+    const Mapping memory = Mapping::anonymous(2 * kImagePageSize);
+    const auto at = reinterpret_cast<std::uint64_t>(memory.data());
+    MissingMemory missing;
+    if (!missing.add({at, at + memory.size()})) {
+        WARN("skipped: no userfaultfd");
+        return;
+    }
+    PageReader reader(source);
+    reader.fillMissing(missing);
+    const std::vector<PlacedPages> placed{{source.jobs(0, 2 * kImagePageSize).at(0), at, true}};
+    REQUIRE(reader.hasViews(placed.at(0).job));
+    std::filesystem::resize_file(dir.path() + "/pages-1.img", kImagePageSize);
+    CHECK_THAT(test::errorOf([&] { reader.read(placed); }), Contains("pages-1.img: it ends at 0x1000"));
 }
 
 TEST_CASE("parts of a job can be read") {

@@ -64,10 +64,10 @@ void TaskMemory::complete(const RestoreRun& run, const Task& task) {
 
 void TaskMemory::fill(const RestoreRun& run, const Task& task, bool forChildren) {
     using Content = memory::AddressSpace::Content;
-    space_->fill(
-        *run.content.pages.at(task.pid),
-        {*late_, freesWhatIsRead(run.options), run.control.watchReading(run.log), run.options.decompressThreads},
-        forChildren ? Content::ForChildren : Content::All, run.log);
+    space_->fill(*run.content.pages.at(task.pid),
+                 {*late_, freesWhatIsRead(run.options), run.control.watchReading(run.log),
+                  run.options.decompressThreads, run.smallestHugePage},
+                 forChildren ? Content::ForChildren : Content::All, run.log);
 }
 
 void TaskMemory::mapDevices(const RestoreRun& run, const Task& task, TaskFiles& files) {
