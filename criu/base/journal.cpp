@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <charconv>
 #include <iterator>
 #include <utility>
@@ -10,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "criu/base/error.hpp"
+#include "criu/base/hex.hpp"
 #include "criu/base/printable.hpp"
 
 namespace criu {
@@ -29,10 +31,9 @@ void encode(std::string& line, std::string_view field) {
 std::string decode(std::string_view field) {
     std::string out;
     for (std::size_t i = 0; i < field.size(); ++i) {
-        unsigned byte = 0;
-        if (field[i] == '%' && field.size() - i > 2 &&
-            std::from_chars(field.data() + i + 1, field.data() + i + 3, byte, 16).ptr == field.data() + i + 3) {
-            out += static_cast<char>(byte);
+        std::array<std::byte, 1> byte;
+        if (field[i] == '%' && parseHex(field.substr(i + 1, 2), byte)) {
+            out += static_cast<char>(byte[0]);
             i += 2;
         } else {
             out += field[i];

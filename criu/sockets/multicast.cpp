@@ -6,8 +6,10 @@
 
 #include <charconv>
 #include <cstring>
+#include <span>
 
 #include "criu/base/error.hpp"
+#include "criu/base/hex.hpp"
 #include "criu/image/record.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 
@@ -29,7 +31,8 @@ std::string_view nextLine(std::string_view& text) {
     return line;
 }
 
-bool parseHex(std::string_view word, std::uint32_t& out) {
+/// Parses a number of eight hexadecimal digits.
+bool parseNumber(std::string_view word, std::uint32_t& out) {
     return word.size() == 2 * sizeof(out) &&
            std::from_chars(word.data(), word.data() + word.size(), out, 16).ptr == word.data() + word.size();
 }
@@ -84,7 +87,7 @@ std::vector<JoinedGroup> parseIgmp(std::string_view text) {
         JoinedGroup joined{interface, {}};
         if (!group)
             interface = nextWord(line);
-        else if (parseHex(word, joined.group.words[0]))  // reads the kernel's __be32 as a number
+        else if (parseNumber(word, joined.group.words[0]))  // reads the kernel's __be32 as a number
             found.push_back(std::move(joined));
     }
     return found;
@@ -97,15 +100,7 @@ std::vector<JoinedGroup> parseIgmp6(std::string_view text) {
         nextWord(line);
         JoinedGroup joined{std::string(nextWord(line)), {}};
         joined.group.family = AF_INET6;
-        const std::string_view digits = nextWord(line);
-        constexpr std::size_t kDigits = 8;
-        bool good = digits.size() == kDigits * joined.group.words.size();
-        for (std::size_t i = 0; good && i < joined.group.words.size(); ++i) {
-            std::uint32_t value = 0;
-            good = parseHex(digits.substr(i * kDigits, kDigits), value);
-            joined.group.words[i] = htonl(value);
-        }
-        if (good)
+        if (parseHex(nextWord(line), std::as_writable_bytes(std::span(joined.group.words))))
             found.push_back(std::move(joined));
     }
     return found;

@@ -3,16 +3,15 @@
 
 #include <termios.h>
 
-#include <array>
-#include <charconv>
-#include <cstring>
 #include <exception>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "criu/base/error.hpp"
+#include "criu/base/hex.hpp"
 #include "criu/kernel/proc/pidfd.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/kernel/proc/stat.hpp"
@@ -24,28 +23,14 @@ constexpr std::string_view kBegin = "terminal";
 constexpr std::string_view kEnd = "terminal-end";
 constexpr std::size_t kFields = 8;
 
-using Raw = std::array<unsigned char, sizeof(kernel::LineSettings)>;
-
 std::string hexOf(const kernel::LineSettings& settings) {
-    Raw raw;
-    std::memcpy(raw.data(), &settings, raw.size());
-    std::string text;
-    for (const unsigned char byte : raw)
-        text += fmt::format("{:02x}", byte);
-    return text;
+    return toHex(std::as_bytes(std::span(&settings, 1)));
 }
 
 kernel::LineSettings settingsOf(std::string_view hex) {
-    Raw raw{};
-    if (hex.size() != 2 * raw.size())
-        fail("the journal is damaged: settings of a terminal have {} digits", hex.size());
-    for (std::size_t at = 0; at < raw.size(); ++at) {
-        const char* const first = hex.data() + 2 * at;
-        if (std::from_chars(first, first + 2, raw[at], 16).ptr != first + 2)
-            fail("the journal is damaged: settings of a terminal aren't hexadecimal");
-    }
     kernel::LineSettings settings;
-    std::memcpy(&settings, raw.data(), raw.size());
+    if (!parseHex(hex, std::as_writable_bytes(std::span(&settings, 1))))
+        fail("the journal is damaged: settings of a terminal aren't {} hexadecimal digits", 2 * sizeof(settings));
     return settings;
 }
 

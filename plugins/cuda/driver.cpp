@@ -8,8 +8,10 @@
 #include <fstream>
 #include <iterator>
 #include <mutex>
+#include <span>
 #include <sstream>
 
+#include "criu/base/hex.hpp"
 #include "criu/kernel/proc/scan.hpp"
 #include "plugins/cuda/api.hpp"
 #include "plugins/cuda/management.hpp"
@@ -21,6 +23,7 @@ namespace {
 constexpr const char* kControlDevice = "/dev/nvidiactl";
 constexpr const char* kGpuFolder = "/proc/driver/nvidia/gpus";
 constexpr const char* kVersionFile = "/proc/driver/nvidia/version";
+constexpr std::string_view kUuidPrefix = "GPU-";
 constexpr const char* kGpuPartFile = "/proc/driver/nvidia-caps/mig-minors";
 
 std::string wholeFile(const std::filesystem::path& path) {
@@ -172,24 +175,20 @@ std::unique_ptr<Driver> makeDriver() {
 }
 
 std::string formatUuid(const Uuid& uuid) {
-    std::string text = "GPU-";
-    for (std::size_t i = 0; i < uuid.size(); ++i)
-        text += fmt::format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
-    return text;
+    std::string text = toHex(std::as_bytes(std::span(uuid)));
+    for (const std::size_t at : {20U, 16U, 12U, 8U})
+        text.insert(at, 1, '-');
+    return std::string(kUuidPrefix) + text;
 }
 
 Uuid parseUuid(const std::string& text) {
-    constexpr std::string_view kPrefix = "GPU-";
     Uuid uuid{};
     std::string digits;
-    if (text.starts_with(kPrefix))
-        for (const char each : text.substr(kPrefix.size()))
-            if (each != '-')
-                digits += each;
-    if (digits.size() != 2 * uuid.size() || digits.find_first_not_of("0123456789abcdefABCDEF") != std::string::npos)
+    if (text.starts_with(kUuidPrefix))
+        std::ranges::copy_if(text.substr(kUuidPrefix.size()), std::back_inserter(digits),
+                             [](char c) { return c != '-'; });
+    if (!parseHex(digits, std::as_writable_bytes(std::span(uuid))))
         fail("'{}' is no UUID of a GPU", text);
-    for (std::size_t i = 0; i < uuid.size(); ++i)
-        uuid[i] = static_cast<std::uint8_t>(std::stoul(digits.substr(2 * i, 2), nullptr, 16));
     return uuid;
 }
 

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "criu/base/error.hpp"
+#include "criu/base/hex.hpp"
 #include "criu/base/log.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/files/build_id.hpp"
@@ -22,16 +23,9 @@ namespace {
 constexpr std::array<std::string_view, 5> kNames = {"libcuda.so.", "libcudadebugger.so.", "libnvidia-",
                                                     "libnvcuvid.so.", "libnvoptix.so."};
 
-std::string digits(const std::vector<std::byte>& bytes) {
-    std::string text;
-    for (const std::byte each : bytes)
-        text += fmt::format("{:02x}", static_cast<unsigned>(each));
-    return text;
-}
-
 std::string buildIdOf(const std::string& path) {
     const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    return file ? digits(files::readBuildId(file.get())) : std::string();
+    return file ? toHex(files::readBuildId(file.get())) : std::string();
 }
 
 bool seesSameFiles(const kernel::ProcPid& process) {
@@ -66,7 +60,7 @@ std::set<Library> driverLibraries(HostPid pid) {
             continue;  // the process has unmapped the file, or criu may not open it
         }
         if (!id.empty())
-            found.insert({vma.name, digits(id), outside});
+            found.insert({vma.name, toHex(id), outside});
     }
     return found;
 }

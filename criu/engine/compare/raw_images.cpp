@@ -17,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include "criu/base/hex.hpp"
 #include "criu/base/printable.hpp"
 #include "criu/namespaces/mount/file_archive.hpp"
 
@@ -61,13 +62,6 @@ std::optional<T> headOf(std::string_view bytes) noexcept {
     return head;
 }
 
-std::string hexadecimal(std::string_view bytes) {
-    std::string text;
-    for (const char each : bytes)
-        fmt::format_to(std::back_inserter(text), "{:02x}", static_cast<unsigned char>(each));
-    return text;
-}
-
 std::size_t aligned(std::size_t size) noexcept {
     return (size + 3) & ~std::size_t{3};
 }
@@ -89,7 +83,7 @@ std::string textOfNetlink(const NetlinkType& type, std::string_view body) {
     std::string head(body.substr(0, type.head));
     if (type.name == "address" && head.size() == sizeof(ifaddrmsg))
         head[offsetof(ifaddrmsg, ifa_flags)] = 0;  // IFA_FLAGS has the same flags
-    std::string text = hexadecimal(head);
+    std::string text = toHex(head);
     body.remove_prefix(std::min(body.size(), aligned(type.head)));
     while (const auto attribute = headOf<rtattr>(body)) {
         if (attribute->rta_len < sizeof(*attribute) || attribute->rta_len > body.size())
@@ -97,11 +91,10 @@ std::string textOfNetlink(const NetlinkType& type, std::string_view body) {
         const auto number = static_cast<std::uint16_t>(attribute->rta_type & NLA_TYPE_MASK);
         const std::string_view value = body.substr(sizeof(*attribute), attribute->rta_len - sizeof(*attribute));
         if (std::ranges::find(type.unchecked, number) == type.unchecked.end())
-            fmt::format_to(std::back_inserter(text), " {}={}", number,
-                           hexadecimal(withoutKernelFlags(type, number, value)));
+            fmt::format_to(std::back_inserter(text), " {}={}", number, toHex(withoutKernelFlags(type, number, value)));
         body.remove_prefix(std::min(body.size(), aligned(attribute->rta_len)));
     }
-    return text + (body.empty() ? "" : " ") + hexadecimal(body);
+    return text + (body.empty() ? "" : " ") + toHex(body);
 }
 
 }  // namespace
@@ -122,7 +115,7 @@ RawParts partsOfNetlink(std::string_view bytes, bool magic) {
         bytes.remove_prefix(std::min(bytes.size(), aligned(head->nlmsg_len)));
     }
     if (!bytes.empty())
-        parts.emplace("rest", hexadecimal(bytes));
+        parts.emplace("rest", toHex(bytes));
     return parts;
 }
 
@@ -164,7 +157,7 @@ RawParts partsOfArchive(int archive, const std::map<std::string, ContentApart>& 
         if (!file.target.empty())
             fmt::format_to(std::back_inserter(text), ", link to {}", file.target);
         for (const auto& [name, value] : file.attributes)
-            fmt::format_to(std::back_inserter(text), ", attribute {} {}", name, hexadecimal(value));
+            fmt::format_to(std::back_inserter(text), ", attribute {} {}", name, toHex(value));
         parts.emplace(file.path, std::move(text));
     }
     return parts;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "criu/base/error.hpp"
+#include "criu/base/hex.hpp"
 #include "criu/base/log.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/engine/engine.hpp"
@@ -43,11 +44,8 @@ crypto::Hash hashOf(std::span<const crypto::PublicKey> recipients) {
     std::set<std::string> all;
     for (const crypto::PublicKey& each : recipients) {
         std::string text = fmt::format("{}", static_cast<std::uint32_t>(each.type));
-        for (const auto& part : {each.bytes, each.exponent}) {
-            text += ' ';
-            for (const std::byte byte : part)
-                text += fmt::format("{:02x}", static_cast<unsigned>(byte));
-        }
+        for (const auto& part : {each.bytes, each.exponent})
+            text += ' ' + toHex(part);
         all.insert(std::move(text));
     }
     std::string joined;

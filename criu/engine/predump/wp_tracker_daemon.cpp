@@ -14,6 +14,7 @@
 #include "criu/base/crypto/crypto.hpp"
 #include "criu/base/descriptors.hpp"
 #include "criu/base/error.hpp"
+#include "criu/base/hex.hpp"
 #include "criu/base/log.hpp"
 #include "criu/base/process_title.hpp"
 #include "criu/base/stop_request.hpp"
@@ -229,10 +230,7 @@ std::optional<Message> receiveAnswer(int socket, const WaitLimit& limit, UniqueF
 }  // namespace
 
 std::string describe(const TrackingId& id) {
-    std::string text;
-    for (const std::byte byte : id)
-        text += fmt::format("{:02x}", static_cast<unsigned>(byte));
-    return text;
+    return toHex(id);
 }
 
 WpTrackerLink::WpTrackerLink(UniqueFd socket, const WaitLimit& limit) noexcept

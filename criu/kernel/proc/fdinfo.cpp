@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <span>
 
+#include "criu/base/hex.hpp"
 #include "criu/kernel/proc/scan.hpp"
 
 namespace criu::kernel {
@@ -87,12 +89,8 @@ std::optional<FileHandle> parseHandle(Scanner& scan) {
     if (digits.size() < size * 2)
         fail("file handle has {} digits instead of {}", digits.size(), size * 2);
     handle.bytes.resize(size);
-    for (std::size_t at = 0; at < size; ++at) {
-        const char* const first = digits.data() + at * 2;
-        const auto [end, failure] = std::from_chars(first, first + 2, handle.bytes[at], 16);
-        if (failure != std::errc{} || end != first + 2)
-            fail("file handle \"{}\" isn't hexadecimal", digits);
-    }
+    if (!parseHex(digits.substr(0, size * 2), std::as_writable_bytes(std::span(handle.bytes))))
+        fail("file handle \"{}\" isn't hexadecimal", digits);
     return handle;
 }
 

@@ -9,14 +9,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstddef>
 #include <exception>
-#include <span>
 #include <string_view>
 #include <vector>
 
 #include "criu/base/error.hpp"
+#include "criu/base/hex.hpp"
 #include "criu/base/names.hpp"
 #include "criu/base/printable.hpp"
 #include "criu/base/unique_fd.hpp"
@@ -31,24 +30,6 @@ namespace {
 constexpr std::string_view kPrefix = "network-";
 constexpr std::size_t kPinFields = 2;
 constexpr std::size_t kMovedFields = 9;
-
-std::string hexOf(std::span<const std::byte> bytes) {
-    std::string text;
-    for (const std::byte each : bytes)
-        text += fmt::format("{:02x}", static_cast<unsigned>(each));
-    return text;
-}
-
-std::vector<std::byte> bytesOf(const std::string& hex) {
-    std::vector<std::byte> bytes;
-    for (std::size_t at = 0; at + 1 < hex.size(); at += 2) {
-        unsigned value = 0;
-        if (std::from_chars(hex.data() + at, hex.data() + at + 2, value, 16).ptr != hex.data() + at + 2)
-            fail("the journal is damaged: {} is no hardware address", printable(hex));
-        bytes.push_back(static_cast<std::byte>(value));
-    }
-    return bytes;
-}
 
 const std::string& pinOf(const JournalLine& line) {
     const std::string& name = line.at(1);
@@ -109,7 +90,7 @@ void NetworkPin::recordMove(const kernel::NetworkLink& before, std::uint32_t ind
         journal_->record(JournalLine{"moved", name_, fmt::format("{}", kernel::namespaceInode(home)),
                                      fmt::format("{}", index), fmt::format("{}", before.index), before.name,
                                      fmt::format("{}", before.flags), fmt::format("{}", before.mtu),
-                                     hexOf(before.address)});
+                                     toHex(before.address)});
     } catch (const std::exception&) {
         return;  // as in the constructor
     }
@@ -132,11 +113,13 @@ bool returnDevice(const JournalLine& line, int folder) {
         found = std::any_of(links.begin(), links.end(), [&](const auto& link) { return link.index == index; });
         if (!found)
             return;  // killed before the move
-        const std::vector<std::byte> address = bytesOf(line[8]);
+        const auto address = parseHex(line[8]);
+        if (!address)
+            fail("the journal is damaged: {} is no hardware address", printable(line[8]));
         kernel::changeLink(index, {.flags = 0});
         kernel::changeLink(index, {.flags = static_cast<std::uint32_t>(numberOf(line[6])),
                                    .mtu = static_cast<std::uint32_t>(numberOf(line[7])),
-                                   .address = address,
+                                   .address = *address,
                                    .network = home.get(),
                                    .newIndex = static_cast<std::uint32_t>(numberOf(line[4])),
                                    .newName = line[5]});

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "criu/base/crypto/key_agreement.hpp"
+#include "criu/base/hex.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/image/key_files.hpp"
@@ -21,12 +22,6 @@ using namespace criu;
 using namespace criu::test;
 
 TEST_CASE("secrets are agreed on as other programs do") {
-    const auto bytesOfHex = [](const std::string& hex) {
-        std::vector<std::byte> bytes;
-        for (std::size_t i = 0; i < hex.size(); i += 2)
-            bytes.push_back(std::byte(std::stoi(hex.substr(i, 2), nullptr, 16)));
-        return bytes;
-    };
     const crypto::KeyAgreement agreement;
     const auto [secret, share, shared] = GENERATE(table<const char*, const char*, const char*>({
         {pki::kRsaSecret, pki::kRsaShare, pki::kRsaShared},
@@ -35,10 +30,9 @@ TEST_CASE("secrets are agreed on as other programs do") {
         {pki::kP384Secret, pki::kP384Share, pki::kP384Shared},
         {pki::kP521Secret, pki::kP521Share, pki::kP521Shared},
     }));
-    const auto found = agreement.recover(parseIdentities(secret).front(), bytesOfHex(share));
+    const auto found = agreement.recover(parseIdentities(secret).front(), parseHex(share).value());
     REQUIRE(found);
-    const auto bytes = found->bytes();
-    CHECK(std::vector<std::byte>(bytes.begin(), bytes.end()) == bytesOfHex(shared));
+    CHECK(toHex(found->bytes()) == shared);
 }
 
 TEST_CASE("keys that are too weak, of other kinds, or for other uses are refused") {
