@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-#include <compel/injection.hpp>
+#include <compel/blob_run.hpp>
 #include <compel/interrupted_call.hpp>
 #include <compel/remote_memory.hpp>
 #include <compel/remote_syscalls.hpp>

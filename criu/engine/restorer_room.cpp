@@ -3,7 +3,7 @@
 
 #include <sys/mman.h>
 
-#include <compel/injection.hpp>
+#include <compel/blob_run.hpp>
 #include <compel/registers.hpp>
 
 #include <algorithm>

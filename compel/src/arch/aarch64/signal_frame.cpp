@@ -2,7 +2,7 @@
 // Frame of rt_sigreturn(2): struct rt_sigframe of arch/arm64/kernel/signal.c, with the records of asm/sigcontext.h.
 #include "../../signal_frame.hpp"
 
-#include <compel/injection.hpp>
+#include <compel/blob_run.hpp>
 
 #include <algorithm>
 #include <array>

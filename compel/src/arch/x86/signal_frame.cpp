@@ -3,7 +3,7 @@
 // state in the standard form of XSAVE.
 #include "../../signal_frame.hpp"
 
-#include <compel/injection.hpp>
+#include <compel/blob_run.hpp>
 
 #include <cpuid.h>
 

@@ -3,7 +3,7 @@
 
 #include <signal.h>
 
-#include <compel/injection.hpp>
+#include <compel/blob_run.hpp>
 #include <compel/process.hpp>
 
 #include <cstddef>

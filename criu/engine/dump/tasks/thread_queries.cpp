@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/dump/tasks/thread_queries.hpp"
 
-#include <compel/injection.hpp>
+#include <compel/blob_run.hpp>
 
 #include "criu/base/machine.hpp"
 #include "criu/base/mapping.hpp"

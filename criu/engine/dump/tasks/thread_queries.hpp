@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include <compel/injection.hpp>
 #include <compel/process.hpp>
 
 #include <cstddef>
