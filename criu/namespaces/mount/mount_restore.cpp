@@ -5,7 +5,6 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,138 +26,18 @@
 #include "criu/namespaces/joined.hpp"
 #include "criu/namespaces/mount/mount_copied.hpp"
 #include "criu/namespaces/mount/mount_joined.hpp"
+#include "criu/namespaces/mount/mount_root.hpp"
 #include "criu/namespaces/mount/mounts_within.hpp"
 #include "criu/namespaces/mount/outside_mounts.hpp"
 #include "criu/namespaces/mount/overlay.hpp"
+#include "criu/namespaces/mount/temporary_proc.hpp"
 #include "criu/namespaces/ns_ids.hpp"
 
 namespace criu::namespaces {
 namespace {
 
-constexpr const char* kProc = "proc";
-
-/// Returns the topmost mount on the root directory of a mount namespace.
-const Mount& topOf(const MountTree& tree) {
-    const Mount* top = &tree.root();
-    for (const Mount& mount : tree.all())
-        if (mount.parentId == top->id && mount.mountPoint == "/" && &mount != top)
-            top = &mount;
-    return *top;
-}
-
-/// Scope in which the process has a different root directory. The new root may be in another mount namespace, because a
-/// path lookup below it works in any namespace.
-class RootVisit {
-public:
-    RootVisit(int root, const MoveFd& move)
-        : root_(move(UniqueFd(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root directory")))),
-          current_(move(UniqueFd(sys(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the current directory")))) {
-        sys(::fchdir(root), "enter the root of another mount namespace");
-        if (::chroot(".") != 0) {
-            const int code = errno;
-            back();
-            throw Error(code, "make the root of another mount namespace the root");
-        }
-    }
-    ~RootVisit() { back(); }
-    RootVisit(const RootVisit&) = delete;
-    RootVisit& operator=(const RootVisit&) = delete;
-
-private:
-    void back() const noexcept {
-        if (::fchdir(root_.get()) != 0 || ::chroot(".") != 0 || ::fchdir(current_.get()) != 0)
-            ::abort();  // later operations would use wrong paths
-    }
-
-    UniqueFd root_;
-    UniqueFd current_;
-};
-
 UniqueFd copyOf(int mount) {
     return UniqueFd(sys(::fcntl(mount, F_DUPFD_CLOEXEC, 0), "copy the descriptor of a mount"));
-}
-
-/// Returns true if the tree has no complete and writable proc file system on /proc. The restore needs one.
-bool lacksProc(const MountTree& tree) {
-    const Mount& proc = MountPaths(tree).lookUp("/proc");
-    return proc.kind.code != FSTYPE__PROC || !proc.isWhole() || proc.mountPoint != "/proc" ||
-           ((proc.flags | proc.superFlags) & MS_RDONLY) != 0;
-}
-
-/// Mounts a proc file system for the time of the restore if the tree lacks one. criu's /proc must be visible: in a user
-/// namespace, the kernel permits a proc mount only if another proc mount is fully visible (mount_too_revealing()).
-UniqueFd makeProcMount(const MountTree& tree) {
-    if (!lacksProc(tree))
-        return {};
-    const ErrorContext context([] { return "make a proc file system for the time of the restore"; });
-    return kernel::mountFileSystem({"proc", "proc", "", 0});
-}
-
-void addProc(const UniqueFd& proc) {
-    if (!proc)
-        return;
-    const ErrorContext context([] { return "put a proc file system on /proc for the time of the restore"; });
-    kernel::attachMountBelow(proc.get(), openRootDirectory().get(), kProc);
-}
-
-/// Mount namespace, root and current directory of the first process. The process returns to them after it has entered
-/// another mount namespace.
-class FirstProcessNsScope {
-public:
-    FirstProcessNsScope()
-        : space_(kernel::openOwnNamespace(kernel::NamespaceKind::Mount)),
-          root_(openRootDirectory()),
-          current_(sys(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the current directory")) {}
-
-    void enter() const {
-        sys(::setns(space_.get(), CLONE_NEWNS), "go back to the mount namespace of criu");
-        sys(::fchdir(root_.get()), "go back to the root directory");
-        sys(::chroot("."), "go back to the root directory");
-        sys(::fchdir(current_.get()), "go back to the current directory");
-    }
-
-private:
-    UniqueFd space_;
-    UniqueFd root_;
-    UniqueFd current_;
-};
-
-/// Unmounts criu's mounts, which cover the root, one after the other. Stops when "/" leads to the mount with id `top`.
-void unmountUntil(std::optional<int> top) {
-    const auto covering = [] {
-        const UniqueFd fd(sys(::open("/..", O_PATH | O_CLOEXEC), "open the topmost mount on the root"));
-        return kernel::mountIdOf(fd.get());
-    };
-    while (covering() != top)
-        sys(::umount2(".", MNT_DETACH), "take criu's own mounts off");
-    sys(::chdir("/"), "go to the root");
-}
-
-void pivotTo(int root) {
-    sys(::fchdir(root), "enter the root of the tree");
-    sys(static_cast<int>(::syscall(SYS_pivot_root, ".", ".")), "make the root of the tree the root");
-}
-
-/// Makes a mount that is in the mount staging the root directory. Then unmounts other mounts until "/" leads to the
-/// mount with id `top`.
-void enterRoot(const MountTree& tree, int staging, int root, std::optional<int> top) {
-    // pivot_root(2) refuses a shared mount, so the mount leaves its peer group. A clone stays in the group, because the
-    // kernel would remove an empty group.
-    UniqueFd peer;
-    if (tree.root().shared != 0 || tree.root().master != 0) {
-        constexpr const char* kPlace = "peer";
-        peer = kernel::cloneMount(root);
-        makeDirectory(staging, kPlace, IfThere::Used);
-        kernel::attachMountBelow(peer.get(), staging, kPlace);
-        kernel::setPropagation(root, MS_PRIVATE);
-    }
-    pivotTo(root);
-    if (peer)
-        kernel::joinPropagation(peer.get(), root);
-    // Unmounts the mount staging and the mounts on it. Makes them private first, because otherwise their copies in
-    // other namespaces would be unmounted, too.
-    kernel::makePrivateBelow(staging);
-    unmountUntil(top);
 }
 
 /// Returns the path of --root without symbolic links. If the directory is missing, returns the path of the option,
@@ -328,12 +207,13 @@ files::HiddenMounts MountRestore::makeMounts() {
     if (mounts_.spaces().size() > 1)
         places_[first.number].space =
             store_->inherit(kernel::FdKey::Namespace, kernel::openOwnNamespace(kernel::NamespaceKind::Mount));
-    makeProcDirectory(first);
+    if (mounts_.lacksProc(first))
+        makeProcDirectory(staging_.made(first.mounts.root().id));
     const UniqueFd proc = makeProcMount(first.mounts);
     if (nsContext_.mountsMade && root_)
         showMounts(first, outside);
     enterRoot(first.mounts, staging_.fd(), staging_.made(first.mounts.root().id),
-              kernel::mountIdOf(staging_.made(topOf(first.mounts).id)));
+              kernel::mountIdOf(staging_.made(topmostRoot(first.mounts).id)));
     staging_.leave();
     addProc(proc);
     if (nsContext_.mountsMade && !root_)
@@ -414,7 +294,8 @@ files::HiddenMounts MountRestore::hiddenMounts() {
 
 /// Creates a non-root namespace: copies all mounts, and then unmounts the copies that belong to other namespaces.
 void MountRestore::split(const MountImages::Space& space, Place& place) {
-    makeProcDirectory(space);
+    if (mounts_.lacksProc(space))
+        makeProcDirectory(staging_.made(space.mounts.root().id));
     seal(space);
     const UniqueFd proc = makeProcMount(space.mounts);
     const UniqueFd* const owner = nsContext_.ownerOf(space.number);
@@ -428,7 +309,7 @@ void MountRestore::split(const MountImages::Space& space, Place& place) {
         const std::string name = std::to_string(space.mounts.root().id);
         const UniqueFd top(
             sys(::openat(staging.get(), name.c_str(), O_PATH | O_CLOEXEC), "open the copy of a namespace's root"));
-        if (&topOf(space.mounts) != &space.mounts.root())
+        if (&topmostRoot(space.mounts) != &space.mounts.root())
             fail("the root of mount namespace {} is covered by another mount, which can't be restored yet",
                  space.number);
         if (owner != nullptr) {
@@ -494,36 +375,6 @@ UniqueFd MountRestore::linkAcross(int fromMount, const std::string& from, int to
     return linkBelow(directory, place(one, from), place(other, to));
 }
 
-/// Creates a temporary directory /proc if the root of the namespace lacks one. Preserves the timestamps of the root.
-/// removeProcDirectory() removes the directory later, in another process.
-void MountRestore::makeProcDirectory(const MountImages::Space& space) const {
-    if (!mounts_.lacksProc(space))
-        return;
-    const int root = staging_.made(space.mounts.root().id);
-    struct stat before {};
-    sys(::fstat(root, &before), "look at the root");
-    if (const int code = tryMakeDirectory(root, kProc, S_IRWXU); code != 0)
-        failWith(code, "make a directory /proc for the time of the restore");
-    changeTimes(root, before.st_atim, before.st_mtim);
-}
-
-/// Removes the directory /proc. The calling thread must be in the namespace, and nothing may be mounted on /proc.
-void MountRestore::removeProcDirectory(const MountImages::Space& space) {
-    const UniqueFd root = openRootDirectory();
-    struct stat before {};
-    struct stat made {};
-    sys(::fstat(root.get(), &before), "look at the root");
-    sys(::fstatat(root.get(), kProc, &made, AT_SYMLINK_NOFOLLOW), "look at the directory /proc");
-    if (const int code = removeIfSame(root.get(), kProc, Inode::of(made)); code != 0)
-        failWith(code, "remove the directory /proc");
-    changeTimes(root.get(), before.st_atim, before.st_mtim);
-    const Mount& mount = space.mounts.root();
-    if ((mount.flags & MS_RDONLY) != 0)
-        kernel::setMountFlags(root.get(), mount.flags);
-    if ((mount.superFlags & MS_RDONLY) != 0)
-        kernel::makeFileSystemReadOnly(root.get());
-}
-
 void MountRestore::seal(const MountImages::Space& space) {
     const MountTree& tree = space.mounts;
     // If the restore has created /proc on the root, removeProcDirectory() makes the root read-only later.
@@ -549,7 +400,7 @@ void MountRestore::clean(std::span<const ParkedProcess> processes) {
             inside(there->pid, [&] {
                 sys(::umount2("/proc", MNT_DETACH | UMOUNT_NOFOLLOW), "take the proc file system off /proc");
                 if (mounts_.lacksProc(space))
-                    removeProcDirectory(space);
+                    removeProcDirectory(space.mounts.root());
             });
     }
     procs_.exchange(processes, ids_);

@@ -58,8 +58,6 @@ private:
     void showMounts(const MountImages::Space& first, const UniqueFd& outside) const;
     void requireInPlace() const;
     void seal(const MountImages::Space& space);
-    void makeProcDirectory(const MountImages::Space& space) const;
-    static void removeProcDirectory(const MountImages::Space& space);
     void split(const MountImages::Space& space, Place& place);
     void attachAll();
     void attach(const MountTree& tree);
