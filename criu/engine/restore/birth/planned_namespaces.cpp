@@ -12,7 +12,7 @@
 #include "criu/engine/restore/restore_images.hpp"
 #include "criu/model/id_map.hpp"
 #include "criu/namespaces/namespace_restore.hpp"
-#include "criu/sockets/unix_plan.hpp"
+#include "criu/sockets/unix/unix_plan.hpp"
 #include "images/fdinfo.hpp"
 #include "images/inventory.hpp"
 

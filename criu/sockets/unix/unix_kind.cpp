@@ -6,8 +6,8 @@
 #include "criu/files/file_kind_dump.hpp"
 #include "criu/files/file_kind_restore.hpp"
 #include "criu/files/open_fd.hpp"
-#include "criu/sockets/unix_dump.hpp"
-#include "criu/sockets/unix_plan.hpp"
+#include "criu/sockets/unix/unix_dump.hpp"
+#include "criu/sockets/unix/unix_plan.hpp"
 #include "images/fdinfo.hpp"
 
 namespace criu::sockets {

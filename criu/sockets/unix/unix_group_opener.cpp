@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/sockets/unix_group_opener.hpp"
+#include "criu/sockets/unix/unix_group_opener.hpp"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -12,7 +12,7 @@
 #include "criu/files/open_fd.hpp"
 #include "criu/files/regular.hpp"
 #include "criu/model/options.hpp"
-#include "criu/sockets/unix_peer.hpp"
+#include "criu/sockets/unix/unix_peer.hpp"
 #include "images/rpc.hpp"
 
 namespace criu::sockets {

@@ -8,7 +8,7 @@
 
 #include "criu/files/file_opener.hpp"
 #include "criu/kernel/fsuid_scope.hpp"
-#include "criu/sockets/unix_group.hpp"
+#include "criu/sockets/unix/unix_group.hpp"
 
 namespace criu::files {
 struct HiddenDirectory;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/sockets/unix_name.hpp"
+#include "criu/sockets/unix/unix_name.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>

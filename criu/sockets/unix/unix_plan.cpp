@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/sockets/unix_plan.hpp"
+#include "criu/sockets/unix/unix_plan.hpp"
 
 #include <sys/socket.h>
 #include <boost/pending/disjoint_sets.hpp>

@@ -15,7 +15,7 @@
 #include "criu/sockets/external_sockets.hpp"
 #include "criu/sockets/inet_options.hpp"
 #include "criu/sockets/socket_queue.hpp"
-#include "criu/sockets/unix_name.hpp"
+#include "criu/sockets/unix/unix_name.hpp"
 
 namespace criu::files {
 class PathRemaps;

@@ -3,8 +3,8 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
-#include "criu/sockets/unix_group_opener.hpp"
-#include "criu/sockets/unix_peer.hpp"
+#include "criu/sockets/unix/unix_group_opener.hpp"
+#include "criu/sockets/unix/unix_peer.hpp"
 
 namespace criu::sockets {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/sockets/unix_group.hpp"
+#include "criu/sockets/unix/unix_group.hpp"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -8,8 +8,8 @@
 
 #include "criu/base/error.hpp"
 #include "criu/sockets/socket_options.hpp"
-#include "criu/sockets/unix_group_opener.hpp"
-#include "criu/sockets/unix_peer.hpp"
+#include "criu/sockets/unix/unix_group_opener.hpp"
+#include "criu/sockets/unix/unix_peer.hpp"
 
 namespace criu::sockets {
 

@@ -9,7 +9,7 @@
 
 #include "criu/files/file_restore.hpp"
 #include "criu/sockets/inet_options.hpp"
-#include "criu/sockets/unix_group.hpp"
+#include "criu/sockets/unix/unix_group.hpp"
 
 namespace criu::sockets {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/sockets/unix_dump.hpp"
+#include "criu/sockets/unix/unix_dump.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -16,9 +16,9 @@
 #include "criu/kernel/proc/fd_holders.hpp"
 #include "criu/model/options.hpp"
 #include "criu/sockets/socket_options.hpp"
-#include "criu/sockets/unix_group.hpp"
-#include "criu/sockets/unix_name.hpp"
-#include "criu/sockets/unix_peer.hpp"
+#include "criu/sockets/unix/unix_group.hpp"
+#include "criu/sockets/unix/unix_name.hpp"
+#include "criu/sockets/unix/unix_peer.hpp"
 #include "images/fdinfo.hpp"
 
 namespace criu::sockets {

@@ -5,7 +5,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
 #include "criu/files/open_fd.hpp"
-#include "criu/sockets/unix_group_opener.hpp"
+#include "criu/sockets/unix/unix_group_opener.hpp"
 
 // The kernel has these rules for datagram sockets. A socket with a peer accepts connections and messages only from this
 // peer. A socket without a name can be connected to only by socketpair(2). A connect(2) to another peer empties the

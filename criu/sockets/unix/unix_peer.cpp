@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/sockets/unix_peer.hpp"
+#include "criu/sockets/unix/unix_peer.hpp"
 
 #include <sys/socket.h>
 #include <sys/stat.h>
