@@ -16,9 +16,9 @@
 #include "criu/files/open_fd.hpp"
 #include "criu/files/restored_tree.hpp"
 #include "criu/model/options.hpp"
+#include "criu/sockets/fresh_options.hpp"
 #include "criu/sockets/inet_dump.hpp"
 #include "criu/sockets/inet_open.hpp"
-#include "criu/sockets/inet_options.hpp"
 #include "images/fdinfo.hpp"
 
 namespace criu::sockets {

@@ -16,6 +16,7 @@
 #include "criu/kernel/proc/fd_holders.hpp"
 #include "criu/model/options.hpp"
 #include "criu/pie/program_builder.hpp"
+#include "criu/sockets/fresh_options.hpp"
 #include "criu/sockets/host_addresses.hpp"
 #include "criu/sockets/inet_options.hpp"
 #include "criu/sockets/multicast.hpp"

@@ -349,29 +349,6 @@ void writeMore(int socket, const InetSkEntry& entry, bool early, Log& log) {
 /// and SO_REUSEPORT, and the kernel sets SO_PRIORITY with IP_TOS (ip(7)).
 constexpr std::array kChangedInet = {SO_REUSEADDR, SO_REUSEPORT, SO_PRIORITY, SO_RCVBUF};
 
-/// Adds the options of a new socket that restoreInetOptions() and restoreEarlyInetOptions() would read of each socket.
-/// Omits IP_FREEBIND, because criu sets it before bind(2).
-void readFreshInet(int socket, const SocketType& type, std::vector<KnownOption>& values) {
-    const auto add = [&](std::initializer_list<std::pair<int, int>> options) {
-        for (const auto& [level, option] : options) {
-            int value = 0;
-            socklen_t size = sizeof(value);
-            if (::getsockopt(socket, level, option, &value, &size) == 0)
-                values.push_back({level, option, value});
-        }
-    };
-    if (type.family == AF_INET6)
-        add({{IPPROTO_IPV6, IPV6_V6ONLY}, {IPPROTO_IPV6, IPV6_RECVPKTINFO}});
-    else
-        add({{IPPROTO_IP, IP_PKTINFO}, {IPPROTO_IP, IP_TOS}, {IPPROTO_IP, IP_TTL}});
-    if (type.type == SOCK_STREAM)
-        add({{IPPROTO_TCP, TCP_NODELAY},
-             {IPPROTO_TCP, TCP_CORK},
-             {IPPROTO_TCP, TCP_KEEPCNT},
-             {IPPROTO_TCP, TCP_KEEPIDLE},
-             {IPPROTO_TCP, TCP_KEEPINTVL}});
-}
-
 }  // namespace
 
 const std::vector<InetOptionsDump::Value>& InetOptionsDump::usual(std::uint32_t network, const SocketType& type) {
@@ -458,24 +435,31 @@ void restoreInetOptions(int socket, const InetSkEntry& entry, Log& log, KnownOpt
     writeMore(socket, entry, false, log);
 }
 
-void FreshOptions::learn(std::uint32_t network, const SocketType& type, int socket) {
-    const auto [at, isNew] = known_.try_emplace({network, type});
-    if (!isNew)
-        return;
-    std::vector<KnownOption>& values = at->second;
-    values = readFreshSocket(socket);
-    if (type.family != AF_INET && type.family != AF_INET6)
-        return;
+std::vector<KnownOption> readFreshInetSocket(int socket, const SocketType& type) {
+    std::vector<KnownOption> values = readFreshSocket(socket);
     std::erase_if(values, [](const KnownOption& known) {
         return known.level == SOL_SOCKET &&
                std::find(kChangedInet.begin(), kChangedInet.end(), known.option) != kChangedInet.end();
     });
-    readFreshInet(socket, type, values);
-}
-
-KnownOptions FreshOptions::of(std::uint32_t network, const SocketType& type) const {
-    const auto found = known_.find({network, type});
-    return found == known_.end() ? KnownOptions() : KnownOptions(found->second);
+    const auto add = [&](std::initializer_list<std::pair<int, int>> options) {
+        for (const auto& [level, option] : options) {
+            int value = 0;
+            socklen_t size = sizeof(value);
+            if (::getsockopt(socket, level, option, &value, &size) == 0)
+                values.push_back({level, option, value});
+        }
+    };
+    if (type.family == AF_INET6)
+        add({{IPPROTO_IPV6, IPV6_V6ONLY}, {IPPROTO_IPV6, IPV6_RECVPKTINFO}});
+    else
+        add({{IPPROTO_IP, IP_PKTINFO}, {IPPROTO_IP, IP_TOS}, {IPPROTO_IP, IP_TTL}});
+    if (type.type == SOCK_STREAM)
+        add({{IPPROTO_TCP, TCP_NODELAY},
+             {IPPROTO_TCP, TCP_CORK},
+             {IPPROTO_TCP, TCP_KEEPCNT},
+             {IPPROTO_TCP, TCP_KEEPIDLE},
+             {IPPROTO_TCP, TCP_KEEPINTVL}});
+    return values;
 }
 
 }  // namespace criu::sockets

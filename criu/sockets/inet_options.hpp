@@ -5,7 +5,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "criu/base/log.hpp"
@@ -37,30 +37,16 @@ private:
     std::map<std::pair<std::uint32_t, SocketType>, std::vector<Value>> usual_;
 };
 
-/// Option values of new sockets, for a restore. criu sets only dumped options that differ from them, and reads no
-/// option of the other sockets of a kind.
-///
-/// The values come from the restoring kernel and network namespace, because sysctls decide some of them. Restored
-/// processes inherit the object by fork.
-class FreshOptions {
-public:
-    /// Reads the options of a new socket, unless a socket of this kind was read before. Call it before any other call
-    /// on the socket. `network`: id of the network namespace. Throws Error.
-    void learn(std::uint32_t network, const SocketType& type, int socket);
-
-    /// Returns the values for this kind; none if no socket of it was read. Doesn't contain options that criu changes
-    /// while it opens a socket of this family.
-    [[nodiscard]] KnownOptions of(std::uint32_t network, const SocketType& type) const;
-
-private:
-    std::map<std::pair<std::uint32_t, SocketType>, std::vector<KnownOption>> known_;
-};
-
 /// Sets the options that affect bind(2). The caller calls bind(2) afterwards. `fresh`: values that the socket has.
 void restoreEarlyInetOptions(int socket, const InetSkEntry& entry, Log& log, KnownOptions fresh = {});
 
 /// Sets all options that don't affect bind(2). Call it when the socket has its addresses. `fresh`: values that the
 /// socket has.
 void restoreInetOptions(int socket, const InetSkEntry& entry, Log& log, KnownOptions fresh = {});
+
+/// Reads the options of a new Internet socket that restoreInetOptions(), restoreEarlyInetOptions() and
+/// restoreSocketOptions() would read of each socket. Omits options that criu changes while it opens a socket, such as
+/// IP_FREEBIND. Throws Error.
+[[nodiscard]] std::vector<KnownOption> readFreshInetSocket(int socket, const SocketType& type);
 
 }  // namespace criu::sockets

@@ -13,7 +13,7 @@
 #include "criu/files/restored_file.hpp"
 #include "criu/kernel/net/sock_diag.hpp"
 #include "criu/sockets/external_sockets.hpp"
-#include "criu/sockets/inet_options.hpp"
+#include "criu/sockets/fresh_options.hpp"
 #include "criu/sockets/socket_queue.hpp"
 #include "criu/sockets/unix/unix_name.hpp"
 

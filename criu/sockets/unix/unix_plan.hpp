@@ -8,7 +8,7 @@
 #include <string>
 
 #include "criu/files/file_restore.hpp"
-#include "criu/sockets/inet_options.hpp"
+#include "criu/sockets/fresh_options.hpp"
 #include "criu/sockets/unix/unix_group.hpp"
 
 namespace criu::sockets {

@@ -17,6 +17,7 @@
 #include "criu/base/log.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/image/arena.hpp"
+#include "criu/sockets/fresh_options.hpp"
 #include "criu/sockets/inet_options.hpp"
 #include "criu/sockets/socket_options.hpp"
 #include "criu/sockets/socket_queue.hpp"
