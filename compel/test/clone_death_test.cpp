@@ -31,7 +31,7 @@ namespace {
 constexpr std::uint64_t dataSize = 16384;
 std::atomic<int> childEnds{0};
 
-/// Child that must see no children, no SIGCHLD, and no further descriptor.
+/// Child that must see no children, no SIGCHLD, and no new descriptor.
 int seeNothing(const Child::Talk& talk) {
     struct sigaction action {};
     action.sa_handler = [](int) { ++childEnds; };

@@ -134,8 +134,8 @@ bool isBeforeCall(const compel::FrozenProcess& process) {
 /// `Runs`: another thread executes code of the blob.
 enum class Use : std::uint8_t { None, Calls, Waits, Runs };
 
-/// Tells what the threads do. `inTime`: false if the process has run so long that only a stopped thread can still make
-/// a system call of criu.
+/// Returns how the threads use a range. `inTime`: false if the process has run so long that only a stopped thread can
+/// still make a system call of criu.
 Use useOf(const compel::FrozenProcess& process, const InjectedRange& range, bool inTime) {
     Use use = Use::None;
     for (const compel::FrozenThread& thread : process.threads()) {

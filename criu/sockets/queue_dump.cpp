@@ -207,7 +207,7 @@ private:
     std::size_t position_ = 0;
 };
 
-/// Scope that uses memory of a list. The destructor puts it back, unless a large message has enlarged it.
+/// Scope that uses memory of a list. The destructor returns it, unless a large message has enlarged it.
 class MemoryLoan {
 public:
     explicit MemoryLoan(std::vector<PeekMemory>& spare) : spare_(spare) {

@@ -24,7 +24,7 @@ struct RecordedMaster {
 void recordTerminal(const RecordedMaster& master, bool packets, const kernel::LineSettings& line,
                     const kernel::LineSettings& locked, Journal& journal) noexcept;
 
-/// Adds a line that tells that the terminal of the last line "terminal" has its settings again.
+/// Records that the terminal of the last line "terminal" has its settings again.
 void recordTerminalEnd(Journal& journal) noexcept;
 
 /// Returns the line "terminal" of a change that hasn't ended; null if there is none.

@@ -439,7 +439,7 @@ def dump_killed(subject, task):
 
 
 def kill_dumps(subject, task, more):
-    """Kills dumps with further options at system calls."""
+    """Kills dumps with more options at system calls."""
     source = random.Random(task["seed"])
     options = ["--leave-running", *subject.dump_options, *more]
     whole, _ = kill_at_call(subject, "dump", subject.images("whole"), options, None)

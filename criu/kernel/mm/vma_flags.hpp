@@ -47,7 +47,7 @@ private:
 class VmaFlagReader {
 public:
     /// Loads the program, and learns the bits from mappings of the calling process. Call it while no other thread of
-    /// this process maps memory. Throws Error if the kernel or a lack of rights doesn't allow this.
+    /// this process maps memory. Throws Error if the kernel refuses this.
     VmaFlagReader();
 
     /// Adds VmFlags and the page size to mappings that readMaps() has returned for a frozen process. `thread`: a living

@@ -121,7 +121,7 @@ TEST_CASE("a restore compares options with those of another new socket") {
     Arena arena;
     const SkOptsEntry& dumped = *dumpSocketOptions(first.get(), AF_UNIX, arena);
 
-    // criu doesn't ask this socket, so it doesn't notice its different value.
+    // The restore reads no option of this socket, so it doesn't notice the different value.
     const UniqueFd other = makeSocket(AF_UNIX, SOCK_STREAM);
     set(other, SO_KEEPALIVE, 1);
     Log log;

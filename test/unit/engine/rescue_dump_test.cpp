@@ -281,39 +281,67 @@ TEST_CASE("rescue restores the settings of a terminal that a killed dump was rea
     }
 }
 
-TEST_CASE("rescue unmaps memory of a killed dump in a process", "[rescue]") {
-    int answers[2];
-    int beginnings[2];
-    REQUIRE(::pipe2(answers, O_CLOEXEC) == 0);
-    REQUIRE(::pipe2(beginnings, O_CLOEXEC) == 0);
-    const pid_t child = ::fork();
-    if (child == 0) {
+namespace {
+
+/// Child that reads bytes in a loop. SIGUSR1 makes the child begin the loop again, so that it leaves the code of criu.
+class ReadingChild {
+public:
+    ReadingChild() {
+        int ends[2];
+        REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+        socket_ = UniqueFd(ends[0]);
+        const UniqueFd itsSocket(ends[1]);
+        pid_ = ::fork();
+        if (pid_ == 0)
+            run(itsSocket.get());
         char byte = 0;
+        REQUIRE(::read(socket_.get(), &byte, 1) == 1);
+    }
+
+    [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+
+    [[nodiscard]] std::string maps() const {
+        std::ifstream file("/proc/" + std::to_string(pid_) + "/maps");
+        return std::string(std::istreambuf_iterator<char>(file), {});
+    }
+
+    /// Ends the loop. Returns true if the child has read all bytes.
+    [[nodiscard]] bool endsWell() const {
+        int status = 0;
+        return ::write(socket_.get(), "aaz", 3) == 3 && ::waitpid(pid_, &status, 0) == pid_ && WIFEXITED(status) &&
+               WEXITSTATUS(status) == 'z';
+    }
+
+private:
+    [[noreturn]] static void run(int socket) {
         static sigjmp_buf begin;
-        // SIGUSR1 makes the process leave the code of criu.
+        char byte = 0;
         if (sigsetjmp(begin, 1) == 0)
             ::signal(SIGUSR1, [](int) { siglongjmp(begin, 1); });
-        if (::write(beginnings[1], "b", 1) != 1)
+        if (::write(socket, "b", 1) != 1)
             ::_exit(1);
-        while (::read(answers[0], &byte, 1) == 1 && byte == 'a')
+        while (::read(socket, &byte, 1) == 1 && byte == 'a')
             continue;
         ::_exit(byte);
     }
-    const auto maps = [child] {
-        std::ifstream file("/proc/" + std::to_string(child) + "/maps");
-        return std::string(std::istreambuf_iterator<char>(file), {});
-    };
-    char begun = 0;
-    REQUIRE(::read(beginnings[0], &begun, 1) == 1);
-    const std::string before = maps();
+
+    UniqueFd socket_;
+    pid_t pid_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("rescue unmaps memory of a killed dump in a process", "[rescue]") {
+    const ReadingChild child;
+    const std::string before = child.maps();
     kernel::ProcBuffer buffer;
-    const std::uint64_t startTime = kernel::readStat(kernel::ProcDir().open(child), buffer).startTime;
+    const std::uint64_t startTime = kernel::readStat(kernel::ProcDir().open(child.pid()), buffer).startTime;
     JournalFolder folder;
-    folder.begin(ownPidNamespace(), child, startTime);
+    folder.begin(ownPidNamespace(), child.pid(), startTime);
     const auto inject = [&] {
-        auto process = compel::FrozenProcess::freeze(child);
+        auto process = compel::FrozenProcess::freeze(child.pid());
         constexpr std::uint64_t kData = 10000;
-        pie::recordInjection(pie::InjectedBlob::Interpreter, HostPid(child), startTime, kData, folder.lines());
+        pie::recordInjection(pie::InjectedBlob::Interpreter, HostPid(child.pid()), startTime, kData, folder.lines());
         compel::Injection injection(process.leader(), pie::interpreterBlob(), kData, process.syscallInstruction());
         const auto code = injection.code();
         injection.leave();
@@ -321,9 +349,10 @@ TEST_CASE("rescue unmaps memory of a killed dump in a process", "[rescue]") {
     };
     SECTION("once") {
         (void)inject();
-        CHECK(maps() != before);
-        CHECK_THAT(folder.rescue(), Catch::Contains("unmapped memory of criu in process " + std::to_string(child)));
-        CHECK(maps() == before);
+        CHECK(child.maps() != before);
+        CHECK_THAT(folder.rescue(),
+                   Catch::Contains("unmapped memory of criu in process " + std::to_string(child.pid())));
+        CHECK(child.maps() == before);
     }
     SECTION("when no thread executes it any more") {
         const auto code = inject();
@@ -332,37 +361,31 @@ TEST_CASE("rescue unmaps memory of a killed dump in a process", "[rescue]") {
                                       compel::syscallInstructionBytes.end());
         REQUIRE(call != blob.end());
         {
-            auto process = compel::FrozenProcess::freeze(child);
+            auto process = compel::FrozenProcess::freeze(child.pid());
             compel::Registers sleeping = process.leader().registers().restarted();
             sleeping.setCall(SYS_ppoll, {}, code + static_cast<std::uint64_t>(call - blob.begin()));
             process.leader().setRegisters(sleeping);
         }
-        std::thread waker([child] {
+        std::thread waker([&child] {
             // Longer than rescue waits for threads that don't execute code of criu.
             std::this_thread::sleep_for(std::chrono::seconds(3));
-            ::kill(child, SIGUSR1);
+            ::kill(child.pid(), SIGUSR1);
         });
         const std::string answer = folder.rescue();
         waker.join();
-        CHECK_THAT(answer, Catch::Contains("unmapped memory of criu in process " + std::to_string(child)));
-        CHECK(maps() == before);
+        CHECK_THAT(answer, Catch::Contains("unmapped memory of criu in process " + std::to_string(child.pid())));
+        CHECK(child.maps() == before);
     }
     SECTION("unless other memory is there now") {
         auto code = inject();
         {
-            auto process = compel::FrozenProcess::freeze(child);
+            auto process = compel::FrozenProcess::freeze(child.pid());
             constexpr std::uint8_t kOther = 0;
             process.memory().writeValue(code, kOther);
         }
-        const std::string changed = maps();
+        const std::string changed = child.maps();
         CHECK_THAT(folder.rescue(), !Catch::Contains("unmapped"));
-        CHECK(maps() == changed);
+        CHECK(child.maps() == changed);
     }
-    REQUIRE(::write(answers[1], "aaz", 3) == 3);
-    int status = 0;
-    REQUIRE(::waitpid(child, &status, 0) == child);
-    CHECK(WIFEXITED(status));
-    CHECK(WEXITSTATUS(status) == 'z');
-    for (const int each : {answers[0], answers[1], beginnings[0], beginnings[1]})
-        ::close(each);
+    CHECK(child.endsWell());
 }

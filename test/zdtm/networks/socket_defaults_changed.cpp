@@ -35,7 +35,7 @@ void set(int fd, int level, int option, int value) {
 }  // namespace
 
 ZDTM("socket options with the defaults of the dump, when the defaults of the network namespace have changed") {
-    constexpr int kEach = 3;  // a restore may ask the first socket of a kind only
+    constexpr int kEach = 3;  // a restore may read the first socket of a kind only
     std::vector<Expected> all;
     const auto expect = [&](const char* name, int fd, int level, int option) {
         all.push_back({name, fd, level, option, value_of(fd, level, option)});

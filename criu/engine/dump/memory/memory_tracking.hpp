@@ -103,7 +103,7 @@ private:
 inline constexpr std::size_t kMostForFlagReader = 8;
 
 /// Prepares the reader of mapping flags if one of a few running processes has many pages, for which smaps would take
-/// long in the freeze. Returns null otherwise, or if the kernel or a lack of rights doesn't allow it.
+/// long in the freeze. Returns null otherwise, or if the kernel refuses it.
 [[nodiscard]] std::shared_ptr<const kernel::VmaFlagReader> prepareFlagReader(std::span<const HostPid> tree, Log& log);
 
 }  // namespace criu::engine
