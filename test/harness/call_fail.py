@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Lets one system call of criu fail, chosen by the code that makes it.
 
-A call site is the number of the call with the addresses in criu from which it was called. A first run records all sites, and
-each later run lets one of them fail: the kernel gets the number -1 instead of the call's, and criu gets the error.
+A call site is the number of the call with the return addresses in criu of its callers. A first run records all sites, and each
+later run lets one of them fail: the kernel gets the number -1 instead of the call's, and criu gets the error.
+
+The callers come from call frame information. Other words of a stack may look like return addresses, but are of calls that have
+returned. Which of them remain differs between processors.
 """
 
 import bisect
 import ctypes
 import errno
+import functools
 import os
 import platform
 import re
@@ -18,15 +22,15 @@ import time
 
 from . import call_kill, processes
 
-POKEUSER = 6
+PEEKUSER, POKEUSER = 3, 6
 INTERRUPT = 0x4207
 EVENT_EXEC = 4
 FOLLOW = call_kill.TRACESYSGOOD | 2 | 4 | 8 | 16  # TRACEFORK, TRACEVFORK, TRACECLONE and TRACEEXEC
-ORIG_RAX, RAX = 15 * 8, 10 * 8  # offsets in struct user
+ORIG_RAX, RAX, RBP = 15 * 8, 10 * 8, 4 * 8  # offsets in struct user
 NO_CALL = -1
 TRACEME, ATTACH = 0, 16
 
-STACK_WORDS = 1024  # examined words of a stack
+MOST_FRAMES = 64  # examined frames of a stack
 DEPTH = 4  # addresses of a site
 INTERPRETER_CALLS = 3  # sites for equal calls of the interpreter, which has no addresses in criu
 
@@ -152,6 +156,7 @@ class CallFail:
         self.init = init
         self.pid = pid
         self.path = result
+        _rules_of(binary)  # reads them once for all tracers
         self.tracer = os.fork()
         if self.tracer == 0:
             code = 1
@@ -185,32 +190,95 @@ class CallFail:
         return code, sites, failed
 
 
-class _Text:
-    """Code of a binary in the memory of a process that executes it."""
+@functools.lru_cache(maxsize=None)
+def _rules_of(path):
+    """Returns a sorted list of addresses in a file, and the unwind rule from each address on. A rule is the location of the
+    canonical frame address and of the caller's rbp, in words of readelf; None for code without a caller."""
+    listed = subprocess.run(["readelf", "-wF", path], capture_output=True, text=True, check=False).stdout
+    found, ends, initial = {}, [], {}
+    entry, names = None, []
+    for line in listed.splitlines():
+        fields = line.split()
+        if len(fields) > 3 and fields[3] == "CIE":
+            entry = fields[0]
+        elif len(fields) > 5 and fields[3] == "FDE":
+            entry = None
+            begin, _, end = fields[5].removeprefix("pc=").partition("..")
+            found[int(begin, 16)] = initial.get(fields[4].removeprefix("cie="))
+            ends.append(int(end, 16))
+        elif fields[:1] == ["LOC"]:
+            names = fields
+        elif names and len(fields) == len(names) and len(fields[0]) == 16:
+            row = dict(zip(names, fields))
+            rule = (row["CFA"], row.get("rbp", "u")) if row.get("ra") == "c-8" else None
+            if entry:
+                initial[entry] = rule
+            else:
+                found[int(fields[0], 16)] = rule
+    for end in ends:
+        found.setdefault(end, None)
+    addresses = sorted(found)
+    return addresses, [found[address] for address in addresses]
 
-    def __init__(self, pid, binary):
-        self.begin = self.end = None
-        with open(f"/proc/{pid}/maps", encoding="utf-8", errors="surrogateescape") as maps:
-            for line in maps:
-                fields = line.split(None, 5)
-                if len(fields) == 6 and fields[5].strip() == binary and "x" in fields[1]:
-                    self.begin, self.end = (int(number, 16) for number in fields[0].split("-"))
-                    self.shift = self.begin - int(fields[2], 16)  # addresses minus offsets in the file
-        if self.begin is None:
-            raise OSError(0, f"process {pid} doesn't execute {binary}")
-        with open(binary, "rb") as file:
-            file.seek(self.begin - self.shift)
-            self.code = file.read(self.end - self.begin)
+
+class _Stack:
+    """Reader of the stacks of criu's threads. It finds callers by the sections .eh_frame of the executed files."""
+
+    def __init__(self, binary):
+        self.binary = os.path.realpath(binary)
+        self.files = []  # begin and end in memory, address minus offset in the file, path
         self.known = {}
 
-    def is_return(self, address):
-        """Returns whether the instruction before an address is a call."""
+    def chain(self, pid, ip, sp, rbp):
+        """Returns the offsets of the innermost return addresses in the binary, at most DEPTH."""
+        chain = []
+        memory = os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            for frame in range(MOST_FRAMES):
+                # A return address may be behind the last instruction of its function.
+                path, offset, rule = self._rule(pid, ip - (frame > 0))
+                if frame > 0 and path == self.binary:
+                    chain.append(offset + 1)
+                if not rule or len(chain) == DEPTH:
+                    break
+                base, _, distance = rule[0].partition("+")
+                if base not in ("rsp", "rbp"):
+                    break
+                sp, below = (sp if base == "rsp" else rbp) + int(distance), rule[1]
+                if below.startswith("c-"):
+                    rbp = self._word(memory, sp - int(below[2:]))
+                ip = self._word(memory, sp - 8)
+        except (OSError, OverflowError):
+            pass  # the stack ends
+        finally:
+            os.close(memory)
+        return chain
+
+    @staticmethod
+    def _word(memory, address):
+        return int.from_bytes(os.pread(memory, 8, address), "little")
+
+    def _rule(self, pid, address):
+        """Returns the file and the offset of an address, and the rule that finds its caller."""
         if address not in self.known:
-            before = self.code[max(0, address - self.begin - 7):address - self.begin]
-            self.known[address] = (before[-5:-4] == b"\xe8" or any(
-                before[-length:-length + 1] == b"\xff" and before[-length + 1] >> 3 & 7 == 2
-                for length in (2, 3, 4, 6, 7) if len(before) >= length))
+            if not any(begin <= address < end for begin, end, _, _ in self.files):
+                self._read_maps(pid)
+            self.known[address] = None, 0, None
+            for begin, end, shift, path in self.files:
+                if begin <= address < end:
+                    addresses, rules = _rules_of(path)
+                    at = bisect.bisect_right(addresses, address - shift) - 1
+                    self.known[address] = path, address - shift, rules[at] if at >= 0 else None
         return self.known[address]
+
+    def _read_maps(self, pid):
+        self.files = []
+        with open(f"/proc/{pid}/maps", encoding="utf-8", errors="surrogateescape") as maps:
+            for line in maps:
+                fields = line.rstrip("\n").split(None, 5)
+                if len(fields) == 6 and fields[5].startswith("/") and "x" in fields[1]:
+                    begin, end = (int(number, 16) for number in fields[0].split("-"))
+                    self.files.append((begin, end, begin - int(fields[2], 16), fields[5]))
 
 
 class _Tracing:
@@ -227,7 +295,7 @@ class _Tracing:
         self.failure = failure
         self.number = int(failure.site.split(":")[0]) if failure else None
         self.result = os.open(result, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        self.text = None  # code of criu, after its execve(2)
+        self.stack = None  # set after the execve(2) of criu
         self.hits = 0
         self.in_interpreter = {}
         self.files = {}
@@ -250,15 +318,15 @@ class _Tracing:
         number, event = os.WSTOPSIG(status), status >> 16
         passed, request = 0, call_kill.PTRACE_SYSCALL
         if event == EVENT_EXEC:
-            if pid == self.first and not self.text:
-                self.text = _Text(pid, self.binary)
+            if pid == self.first and not self.stack:
+                self.stack = _Stack(self.binary)
             else:
                 request = call_kill.PTRACE_DETACH  # another program
         elif event == call_kill.EVENT_STOP:
-            if number in call_kill.STOPS and self.text:
+            if number in call_kill.STOPS and self.stack:
                 request = call_kill.PTRACE_LISTEN
         elif number == signal.SIGTRAP | 0x80:
-            if self.text and not self._called(pid):
+            if self.stack and not self._called(pid):
                 request = call_kill.PTRACE_DETACH
         elif event == 0:
             passed = number
@@ -291,28 +359,11 @@ class _Tracing:
         return True
 
     def _site(self, pid, call, ip, sp):
+        rbp = self.ptrace_call(PEEKUSER, pid, RBP, 0) & (1 << 64) - 1
         try:
-            memory = os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
+            chain = self.stack.chain(pid, ip, sp, rbp)
         except OSError:
-            return None
-        try:
-            stack = b""
-            for words in (STACK_WORDS, STACK_WORDS // 8, 32):  # a stack may end before
-                try:
-                    stack = os.pread(memory, 8 * words, sp)
-                    break
-                except OSError:
-                    continue
-        finally:
-            os.close(memory)
-        begin, end = self.text.begin, self.text.end
-        words = struct.unpack(f"<{len(stack) // 8}Q", stack[:len(stack) & ~7])
-        chain = []
-        for word in words:
-            if begin <= word < end and self.text.is_return(word):
-                chain.append(word - self.text.shift)
-                if len(chain) == DEPTH:
-                    break
+            return None  # the process has ended
         if chain:
             return f"{call}:{'<'.join(f'{offset:x}' for offset in chain)}"
         if not self._is_anonymous(pid, ip):

@@ -16,12 +16,13 @@ from subject import Failed, Skipped, Subject
 
 CRASH = re.compile(r"terminate called|assertion|stack smashing|double free|corrupted|pure virtual", re.IGNORECASE)
 # Calls of libraries that end the process after some errors (libnftables, and libarchive if fchdir(2) fails), or that hide errors
-# (the dynamic linker).
+# (the dynamic linker, and libcap before main()).
 ENDS = re.compile(r"\w+ in (.* < )?kernel::Nftables::|fchdir in .*FileArchives::|"
-                  r"\w+ in SharedLibrary::")
+                  r"\w+ in SharedLibrary::|\w+ in _libcap_initialize")
 # Lines that tell of an error in other words: the daemon that tracks memory has no log, so the other side tells of its end;
 # std::thread reports EAGAIN for each error; libnl and the dynamic linker have words of their own.
-OTHER_WORDS = re.compile("the process that tracks memory|receive a message: Connection reset by peer|create a thread|"
+OTHER_WORDS = re.compile("the process that tracks memory|receive a message: Connection reset by peer|"
+                         "hand over fd -1: Broken pipe|create a thread|"
                          "Unspecific failure|Out of memory|shared object")
 JOURNALS = "/run/criu/journals"
 
