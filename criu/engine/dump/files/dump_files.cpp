@@ -399,6 +399,8 @@ void FileCollector::finish() {
             used.insert(seen.fd);
     refusals_.attempt([&] { requireServiceRange(used); });
     impl_->kinds.finish(*this, images_);
+    if (!impl_->inFlight.empty())
+        refusals_.attempt([&] { refuseWatchedRings(entries_, *this); });
     refusals_.attempt([&] { impl_->locks.finish(images_); });
     ImageWriter image = images_.create(ImageKind::Files);
     for (const FileEntry* const entry : entries_)

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "criu/files/file_kind.fwd.hpp"
 #include "images/fdinfo.fwd.hpp"
@@ -83,5 +84,10 @@ private:
     namespaces::NetworksDump& networks_;
     std::unique_ptr<Impl> impl_;
 };
+
+/// Refuses rings with a kernel thread that an epoll file watches which only the queue of a socket contains. A restore
+/// creates such a ring after the queue, when no process has a descriptor of the epoll file (watchedRings()). `entries`:
+/// all files of the dump. Throws Error.
+void refuseWatchedRings(std::span<FileEntry* const> entries, const files::FileDump& dump);
 
 }  // namespace criu::engine
