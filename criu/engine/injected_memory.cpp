@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -72,6 +73,17 @@ std::optional<InjectedRange> findInjection(const kernel::ProcPid& process, pid_t
             return InjectedRange{vma.start, codeSize, isBoth || hasData ? both : codeSize};
     }
     return std::nullopt;
+}
+
+/// Returns the number of bytes from the first mapping to the first one that no restorer has. A restorer has anonymous
+/// mappings, gaps, and memfds with the commit word (CommitWord) and the control page. Returns at most `most`.
+std::uint64_t restorerSize(std::span<const kernel::Vma> mappings, std::uint64_t most) {
+    const std::uint64_t start = mappings.front().start;
+    for (const kernel::Vma& vma : mappings)
+        if (!kernel::isAnonymous(vma) && !vma.name.starts_with("/memfd:criu-commit") &&
+            !vma.name.starts_with("/memfd:criu-restore-control"))
+            return std::min<std::uint64_t>(most, vma.start - start);
+    return most;
 }
 
 /// Returns true for the signal mask of a thread that makes a system call of criu. The C library lets programs block all
@@ -225,14 +237,17 @@ bool unmapRestorer(pid_t pid, std::uint64_t start, std::uint64_t size, RescueDea
             return std::nullopt;
         }
     };
-    // The content tells the restorer from memory of another process with the pid.
+    // The content tells the restorer from memory of another process with the pid, which may have a smaller restorer at
+    // the same address. So the size ends at the first mapping that no restorer has.
     return unmapFound(
         pid, open,
         [&](const kernel::ProcPid& directory) -> std::optional<InjectedRange> {
-            for (const kernel::Vma& vma : kernel::readMaps(directory))
-                if (vma.start == start && vma.size() == codeSize && vma.prot == (PROT_READ | PROT_EXEC) &&
+            const std::vector<kernel::Vma> all = kernel::readMaps(directory);
+            for (std::size_t i = 0; i < all.size(); ++i)
+                if (const kernel::Vma& vma = all[i];
+                    vma.start == start && vma.size() == codeSize && vma.prot == (PROT_READ | PROT_EXEC) &&
                     kernel::isAnonymous(vma) && holds(pie::interpreterBlob(), compel::RemoteMemory(pid), start, false))
-                    return InjectedRange{start, codeSize, size};
+                    return InjectedRange{start, codeSize, restorerSize(std::span(all).subspan(i), size)};
             return std::nullopt;
         },
         end);

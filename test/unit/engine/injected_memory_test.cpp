@@ -179,6 +179,28 @@ TEST_CASE("rescue keeps code of the program after a blob whose data were unmappe
     CHECK(reader.finishes());
 }
 
+TEST_CASE("rescue keeps files behind a restorer that is smaller than recorded", "[injected]") {
+    const Reader reader;
+    const auto code = reader.inject();
+    const std::uint64_t page = machinePageSize();
+    const std::uint64_t file = code + codeSize() + pageAlignUp(kData) - page;
+    {
+        auto process = compel::FrozenProcess::freeze(reader.pid());
+        compel::RemoteSyscalls calls(process.leader(), process.syscallInstruction());
+        const auto path = calls.mmap(0, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
+        process.memory().write(path, std::as_bytes(std::span("/proc/self/exe")));
+        const auto program =
+            calls.checkedCall("openat", SYS_openat, {static_cast<std::uint64_t>(AT_FDCWD), path, O_RDONLY});
+        calls.munmap(path, page);
+        calls.mmap(file, page, PROT_READ, MAP_PRIVATE | MAP_FIXED, static_cast<int>(program));
+    }
+    CHECK(engine::unmapRestorer(reader.pid(), code, file + page - code, engine::rescueDeadline()));
+    const std::string after = reader.maps();
+    CHECK(after.find(fmt::format("{:x}-", file)) != std::string::npos);
+    CHECK(after.find(fmt::format("{:x}-", code)) == std::string::npos);
+    CHECK(reader.finishes());
+}
+
 TEST_CASE("rescue waits for a thread that hasn't mapped a blob yet", "[injected]") {
     const Reader reader;
     const std::string before = reader.maps();
