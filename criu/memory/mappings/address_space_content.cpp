@@ -70,12 +70,11 @@ void drop(PlacedVma& placed, const Range& range) {
 /// Returns true if pages of new memory should be copied by userfaultfd(2) instead of read.
 bool isWorthCopying(std::span<const PlacedPages> pages, PageReader& reader) {
     std::uint64_t bytes = 0;
-    for (const PlacedPages& placed : pages) {
-        if (!placed.job.present() || !reader.hasViews(placed.job))
-            return false;
+    for (const PlacedPages& placed : pages)
         bytes += placed.job.bytes;
-    }
-    return bytes >= kWorthCopying;
+    return bytes >= kWorthCopying && std::all_of(pages.begin(), pages.end(), [&](const PlacedPages& placed) {
+               return placed.job.present() && reader.canCopy(placed.job);
+           });
 }
 
 void makeWritable(PlacedVma& placed) {
@@ -173,7 +172,7 @@ void AddressSpace::fill(const PageSource& pages, const FillRules& rules, Content
         const std::size_t before = wanted.size();
         want(placed, {placed.vma->start, placed.vma->end});
         const std::span<PlacedPages> added = std::span(wanted).subspan(before);
-        if (isWorthCopying(added, reader) && canBeMissing(placed, rules.hugePage) &&
+        if (canBeMissing(placed, rules.hugePage) && isWorthCopying(added, reader) &&
             missing.add({placed.at, placed.at + placed.size()}))
             for (PlacedPages& each : added)
                 each.missing = true;

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <mutex>
 
 #include "criu/base/error.hpp"
 #include "criu/base/mapping.hpp"
@@ -112,7 +111,8 @@ public:
     FileContent(const ImageDir& images, const Pagemap& pagemap, int access)
         : directory_(images.name()),
           stripes_(pagemap.stripes()),
-          files_(pagemap.openPages(images, access | O_CLOEXEC)) {}
+          files_(pagemap.openPages(images, access | O_CLOEXEC)),
+          direct_(images.directIo()) {}
 
     void read(std::uint64_t position, std::span<iovec> targets) const override {
         if (!targets.empty() && files_.empty())
@@ -128,7 +128,24 @@ public:
         }
     }
 
-    [[nodiscard]] bool hasViews() const noexcept override { return true; }
+    /// Maps the pages files. Fails, for example, in a FUSE file system that can't map files. With --image-io-mode
+    /// direct, a mapping would fill the page cache.
+    [[nodiscard]] bool makeViews() override {
+        if (direct_ || mapped_.size() == files_.size())
+            return !direct_ && !files_.empty();
+        try {
+            std::vector<Mapping> mapped;
+            for (const UniqueFd& file : files_) {
+                struct stat status {};
+                sys(::fstat(file.get(), &status), "look at it");
+                mapped.push_back(Mapping::ofFile(file.get(), static_cast<std::size_t>(status.st_size)));
+            }
+            mapped_ = std::move(mapped);
+        } catch (const Error&) {
+            return false;  // reads report the error, if there is one
+        }
+        return true;
+    }
 
     void forEachView(std::uint64_t position, std::uint64_t bytes,
                      const std::function<void(View)>& visit) const override {
@@ -136,10 +153,10 @@ public:
             const PageStripes::Place place = stripes_.place(position);
             const std::uint64_t part = files_.size() == 1 ? bytes : std::min(bytes, place.together);
             const ErrorContext context([&] { return nameOf(place); });
-            const MappedFile& file = mappedFile(place.file);
-            if (place.offset > file.memory.size() || file.memory.size() - place.offset < part)
-                fail("it ends at {:#x}", file.memory.size());
-            const std::span<std::byte> view = file.memory.bytes().subspan(place.offset, part);
+            const std::span<std::byte> file = mapped_[place.file].bytes();
+            if (place.offset > file.size() || file.size() - place.offset < part)
+                fail("it ends at {:#x}", file.size());
+            const std::span<std::byte> view = file.subspan(place.offset, part);
             load(files_[place.file].get(), place.offset, view);
             visit(view);
             // Ignores errors: the kernel only keeps the pages in the page table until the file is unmapped.
@@ -171,35 +188,17 @@ private:
     }
 
     const std::string directory_;
-    /// Whole pages file in the memory of this process.
-    struct MappedFile {
-        std::once_flag made;
-        Mapping memory;
-    };
-
-    /// Maps a pages file at its first use. Throws Error.
-    const MappedFile& mappedFile(std::size_t index) const {
-        MappedFile& mapped = mapped_.at(index);
-        std::call_once(mapped.made, [&] {
-            const int file = files_.at(index).get();
-            struct stat status {};
-            sys(::fstat(file, &status), "look at it");
-            mapped.memory = Mapping::ofFile(file, static_cast<std::size_t>(status.st_size));
-        });
-        return mapped;
-    }
-
     /// Loads a part of a file into the page table of this process, because page faults take more time. Ignores errors:
     /// a tmpfs has nothing to read ahead, and the later use of the memory reports errors of a disk.
     static void load(int file, std::uint64_t offset, std::span<std::byte> view) noexcept {
-        constexpr int kPopulateRead = 22;  // MADV_POPULATE_READ (Linux 5.14)
         (void)::posix_fadvise(file, static_cast<off_t>(offset), static_cast<off_t>(view.size()), POSIX_FADV_WILLNEED);
-        (void)::madvise(view.data(), view.size(), kPopulateRead);
+        (void)::madvise(view.data(), view.size(), MADV_POPULATE_READ);
     }
 
     const PageStripes stripes_;
     const std::vector<UniqueFd> files_;
-    mutable std::vector<MappedFile> mapped_{files_.size()};
+    const bool direct_;
+    std::vector<Mapping> mapped_;  ///< whole pages files; empty before makeViews()
 };
 
 class FileLayer final : public PageLayer {

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "criu/base/error.hpp"
 #include "criu/base/thread_pool.hpp"
@@ -18,14 +19,13 @@ namespace {
 /// evenly among threads.
 constexpr std::uint64_t kReadSlice = std::uint64_t{2} << 20;
 
-/// Populates pages before a read, because one madvise(2) call takes a sixth less time than the page faults. Ignores
-/// errors: the later read causes the faults, or fails with the reason.
+/// Populates pages before a read (Linux 5.14), because one madvise(2) call takes a sixth less time than the page
+/// faults. Ignores errors: the later read causes the faults, or fails with the reason.
 void populate(std::span<const iovec> targets) noexcept {
-    constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE (Linux 5.14)
     constexpr std::size_t kWorthwhile = std::size_t{32} << 10;
     for (const iovec& target : targets)
         if (target.iov_len >= kWorthwhile)
-            ::madvise(target.iov_base, target.iov_len, kPopulateWrite);
+            ::madvise(target.iov_base, target.iov_len, MADV_POPULATE_WRITE);
 }
 
 void requirePresent(const PageJob& job) {
@@ -76,7 +76,13 @@ void PageReader::readBatch(Batch& batch) const {
         checkStop_();
     const auto begin = std::chrono::steady_clock::now();
     if (batch.missing) {
-        copyBatch(batch);
+        try {
+            copyBatch(batch);
+        } catch (const Error& error) {
+            if (error.code() == EFAULT)
+                requireReadable(batch);
+            throw;
+        }
     } else {
         populate(batch.targets);
         contents_[batch.layer]->read(batch.position, batch.targets);
@@ -85,6 +91,13 @@ void PageReader::readBatch(Batch& batch) const {
         watch_.piece(begin, batch.bytes);
     if (frees_)
         contents_[batch.layer]->free(batch.position, batch.bytes);
+}
+
+/// Reads the content of a batch, and throws the error of the storage. A copy from a view fails with EFAULT instead.
+void PageReader::requireReadable(const Batch& batch) const {
+    std::vector<std::byte> content(batch.bytes);
+    iovec into{content.data(), content.size()};
+    contents_[batch.layer]->read(batch.position, {&into, 1});
 }
 
 void PageReader::copyBatch(const Batch& batch) const {
@@ -132,7 +145,7 @@ void PageReader::read(const PageJob& job, std::span<std::byte> into) {
     content(job.layer).read(job.position, {&target, 1});
 }
 
-const PageContent& PageReader::content(std::size_t layer) {
+PageContent& PageReader::content(std::size_t layer) {
     std::unique_ptr<PageContent>& content = contents_.at(layer);
     if (!content)
         content = frees_ ? source_.layers()[layer]->openToFree() : source_.layers()[layer]->open();

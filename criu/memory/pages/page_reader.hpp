@@ -39,8 +39,8 @@ public:
     /// Sets the maximum number of threads of read(pages); 0 means one per processor.
     void limitThreads(unsigned most) noexcept { mostThreads_ = most; }
 
-    /// Returns true if PlacedPages::missing makes the read of a present job faster. Throws Error.
-    [[nodiscard]] bool hasViews(const PageJob& job) { return content(job.layer).hasViews(); }
+    /// Returns true if pages of a present job can be copied to missing memory. Throws Error.
+    [[nodiscard]] bool canCopy(const PageJob& job) { return content(job.layer).makeViews(); }
 
     /// Makes read(pages) copy pages with PlacedPages::missing to this memory. `memory` must outlive all reads.
     void fillMissing(const MissingMemory& memory) noexcept { missing_ = &memory; }
@@ -53,7 +53,8 @@ private:
     static std::vector<Batch> makeBatches(std::span<const PlacedPages> pages);
     void readBatch(Batch& batch) const;
     void copyBatch(const Batch& batch) const;
-    const PageContent& content(std::size_t layer);
+    void requireReadable(const Batch& batch) const;
+    PageContent& content(std::size_t layer);
 
     const PageSource& source_;
     std::function<void()> checkStop_;

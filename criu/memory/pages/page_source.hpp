@@ -47,11 +47,12 @@ public:
     /// Reads content that begins at `position` into the targets, one after another, and removes filled targets from
     /// `targets`. Thread-safe. Throws Error, for instance if the content is too short.
     virtual void read(std::uint64_t position, std::span<iovec> targets) const = 0;
-    /// Returns true if forEachView() shows the content.
-    [[nodiscard]] virtual bool hasViews() const noexcept { return false; }
+    /// Prepares forEachView(). Returns false if the storage can't show the content as memory.
+    [[nodiscard]] virtual bool makeViews() { return false; }
     using View = std::span<const std::byte>;
     /// Calls `visit` with memory that shows content, piece after piece. Only system calls may read the memory: an
-    /// access by criu would get a signal if the storage has lost a page. Thread-safe. Throws Error.
+    /// access by criu would get a signal if the storage has lost a page. makeViews() must have returned true.
+    /// Thread-safe. Throws Error.
     virtual void forEachView(std::uint64_t position, std::uint64_t bytes, const std::function<void(View)>& visit) const;
     /// Frees the storage of content. Does nothing if openToFree() didn't open the content, or if the storage can't free
     /// it. Thread-safe. Throws Error.

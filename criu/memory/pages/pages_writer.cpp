@@ -23,8 +23,6 @@ constexpr std::uint64_t kWindow = std::uint64_t{1} << 40;
 /// saves calls. A smaller value makes threads use write(2) more often, which takes less processor time.
 constexpr std::size_t kWriteStep = std::size_t{128} << 10;
 
-constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE (Linux 5.14)
-
 bool isTmpfs(int fd) noexcept {
     struct statfs system {};
     return ::fstatfs(fd, &system) == 0 && system.f_type == TMPFS_MAGIC;
@@ -81,7 +79,7 @@ bool PagesWriter::putMapped(std::uint64_t offset, std::span<const std::byte> byt
     char* const at = window_.as<char>() + offset;
     // A store to a page that the kernel can't allocate would raise SIGBUS. MADV_POPULATE_WRITE instead returns an
     // error. The caller then uses write(2), which reports the cause.
-    if (::madvise(at, bytes.size(), kPopulateWrite) != 0) {
+    if (::madvise(at, bytes.size(), MADV_POPULATE_WRITE) != 0) {
         mappable_ = false;
         return false;
     }

@@ -8,6 +8,7 @@
 #include "criu/memory/pages/page_file_sinks.hpp"
 #include "criu/memory/pages/page_files.hpp"
 #include "criu/memory/pages/page_reader.hpp"
+#include "criu/model/page_codec.hpp"
 #include "image_fixture.hpp"
 #include "images/pagemap.hpp"
 #include "pages_in_memory.hpp"
@@ -352,7 +353,7 @@ std::optional<std::string> copiedLetters(const PageSource& source, std::uint64_t
             if (job.present())
                 placed.push_back({job, at + job.address, true});
         PageReader reader(source);
-        REQUIRE(reader.hasViews(placed.at(0).job));
+        REQUIRE(reader.canCopy(placed.at(0).job));
         reader.fillMissing(missing);
         reader.read(placed);
     }
@@ -383,6 +384,28 @@ TEST_CASE("pages are copied to memory without pages, from several files, and rep
     CHECK(*copied == letters.substr(0, 7) + "00" + letters.substr(7));
 }
 
+TEST_CASE("content isn't copied from compressed or unbuffered files, or from other storages") {
+    const test::TemporaryDir dir;
+    ImageDir images = dir.images();
+    const auto canCopy = [](const PageSources& sources) {
+        const PageSource source = sources.openRequired(kSourceTask);
+        return PageReader(source).canCopy(source.jobs(0, kImagePageSize).at(0));
+    };
+    store(images, kSourceTask, {{0, kImagePageSize}}, "a");
+    CHECK(canCopy(FilePageSources(images)));
+    images.setDirectIo(true);
+    CHECK_FALSE(canCopy(FilePageSources(images)));
+    test::PagesInMemory pages;
+    store(pages, kSourceTask, {{0, kImagePageSize}}, "a");
+    CHECK_FALSE(canCopy(pages));
+
+    const test::TemporaryDir packed;
+    const ImageDir packedImages = packed.images();
+    FilePageSinks sinks(packedImages, {}, 1, Compression::with(model::PageCodec::Lz4, 1, std::uint64_t{256} << 10));
+    store(sinks, kSourceTask, {{0, kImagePageSize}}, "a");
+    CHECK_FALSE(canCopy(FilePageSources(packedImages)));
+}
+
 TEST_CASE("a pages file that shrinks while its pages are copied is an error that names it") {
     const test::TemporaryDir dir;
     const ImageDir images = dir.images();
@@ -399,9 +422,9 @@ TEST_CASE("a pages file that shrinks while its pages are copied is an error that
     PageReader reader(source);
     reader.fillMissing(missing);
     const std::vector<PlacedPages> placed{{source.jobs(0, 2 * kImagePageSize).at(0), at, true}};
-    REQUIRE(reader.hasViews(placed.at(0).job));
+    REQUIRE(reader.canCopy(placed.at(0).job));
     std::filesystem::resize_file(dir.path() + "/pages-1.img", kImagePageSize);
-    CHECK_THAT(test::errorOf([&] { reader.read(placed); }), Contains("pages-1.img: it ends at 0x1000"));
+    CHECK_THAT(test::errorOf([&] { reader.read(placed); }), Contains("pages-1.img: the pages file ends at 0x1000"));
 }
 
 TEST_CASE("parts of a job can be read") {
