@@ -19,15 +19,6 @@
 
 namespace {
 
-// Returns the number of threads with which the kernel submits requests of this process.
-unsigned kernel_threads() {
-    unsigned count = 0;
-    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task"))
-        if (zdtm::read_file(task.path() / "comm").starts_with("iou-sqp-"))
-            ++count;
-    return count;
-}
-
 // Returns the value of this key in the fdinfo of a ring. The kernel shows none while it submits requests.
 std::string thread_of(const zdtm::Ring& ring, const char* key) {
     for (;;) {
@@ -92,13 +83,13 @@ ZDTM("io_uring: kernel threads submit the requests of rings (IORING_SETUP_SQPOLL
     other.submit(3);
     eventfd_t count = 0;
     SYS(eventfd_read(counter, &count));
-    while (!sleepy.sleeps() || kernel_threads() != 3)
+    while (!sleepy.sleeps() || zdtm::ring_threads() != 3)
         usleep(1000);
     zdtm::Threads threads(
         1, [](unsigned) {}, [&](unsigned) { bound.spin(50); });
     me.wait_for_check();
 
-    CHECK(kernel_threads() == 3, "%u kernel threads", kernel_threads());
+    CHECK(zdtm::ring_threads() == 3, "%u kernel threads", zdtm::ring_threads());
     CHECK(thread_of(awake, "SqThread") == thread_of(other, "SqThread"), "the two rings have different threads");
     CHECK(thread_of(awake, "SqThread") != thread_of(sleepy, "SqThread"), "all rings have the same thread");
     CHECK(thread_of(bound, "SqThreadCpu") == std::to_string(wanted.sq_thread_cpu), "the thread has another processor");

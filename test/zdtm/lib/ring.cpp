@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "zdtm.hpp"
 
@@ -19,13 +20,28 @@ io_uring_params with_flags(unsigned flags) {
 
 }  // namespace
 
+unsigned ring_threads() {
+    unsigned count = 0;
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+        if (read_file(task.path() / "comm").starts_with("iou-sqp-")) {
+            ++count;
+        }
+    }
+    return count;
+}
+
 Ring::Ring(unsigned entries, unsigned flags) : Ring(entries, with_flags(flags)) {}
 
 Ring::Ring(unsigned entries, const io_uring_params& parameters) : parameters_(parameters) {
     const unsigned flags = parameters.flags;
+    const bool has_thread = (flags & IORING_SETUP_SQPOLL) != 0 && (flags & IORING_SETUP_ATTACH_WQ) == 0;
+    const unsigned threads = has_thread ? ring_threads() : 0;
     fd_ = static_cast<int>(syscall(SYS_io_uring_setup, entries, &parameters_));
     if (fd_ < 0) {
         skip("io_uring_setup with flags %#x: %s", flags, strerror(errno));
+    }
+    while (has_thread && ring_threads() == threads) {
+        usleep(1000);
     }
     const bool large = (flags & IORING_SETUP_SQE128) != 0;
     const bool wide = (flags & IORING_SETUP_CQE32) != 0;

@@ -8,11 +8,15 @@
 
 namespace zdtm {
 
+// Returns the number of kernel threads that submit requests of this process (IORING_SETUP_SQPOLL).
+unsigned ring_threads();
+
 class Ring {
 public:
     static constexpr unsigned no_array = 1U << 16;  // IORING_SETUP_NO_SQARRAY
 
-    // Skips the test if the kernel lacks io_uring or one of the flags.
+    // Skips the test if the kernel lacks io_uring or one of the flags. Waits until a new kernel thread has its name,
+    // because the kernel gives it one only when it runs (io_sq_thread() of Linux).
     explicit Ring(unsigned entries, unsigned flags = 0);
     // Fields of `parameters` that the caller sets: flags, sq_thread_cpu, sq_thread_idle, wq_fd.
     Ring(unsigned entries, const io_uring_params& parameters);
