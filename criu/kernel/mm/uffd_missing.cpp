@@ -97,8 +97,7 @@ int probeUffdMinor() noexcept {
 }
 
 UniqueFd openUffdFill() noexcept {
-    constexpr int userModeOnly = 1;  // UFFD_USER_MODE_ONLY, which the headers of Debian 12 lack
-    UniqueFd fd(static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | userModeOnly)));
+    UniqueFd fd(static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY)));
     if (fd && enable(fd.get(), 0) != 0)
         fd.reset();
     return fd;

@@ -14,14 +14,13 @@
 namespace criu::kernel {
 namespace {
 
-// Constants that the headers of Debian 12 lack (<linux/userfaultfd.h>).
-constexpr int kUserModeOnly = 1;
+// Constant that the headers of Debian 12 lack (<linux/userfaultfd.h>).
 constexpr std::uint64_t kAsynchronousProtection = std::uint64_t{1} << 15;
 
 }  // namespace
 
 int uffdWpFlags() noexcept {
-    return O_CLOEXEC | O_NONBLOCK | kUserModeOnly;
+    return O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY;
 }
 
 bool enableUffdWpAsync(int userfaultfd) {

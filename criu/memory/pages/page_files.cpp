@@ -128,23 +128,12 @@ public:
         }
     }
 
-    /// Maps the pages files. Fails, for example, in a FUSE file system that can't map files. With --image-io-mode
-    /// direct, a mapping would fill the page cache.
+    /// Maps the pages files at the first call. Returns false, for example, for a FUSE file system that can't map files.
+    /// Also with --image-io-mode direct, because a mapping would fill the page cache.
     [[nodiscard]] bool makeViews() override {
-        if (direct_ || mapped_.size() == files_.size())
-            return !direct_ && !files_.empty();
-        try {
-            std::vector<Mapping> mapped;
-            for (const UniqueFd& file : files_) {
-                struct stat status {};
-                sys(::fstat(file.get(), &status), "look at it");
-                mapped.push_back(Mapping::ofFile(file.get(), static_cast<std::size_t>(status.st_size)));
-            }
-            mapped_ = std::move(mapped);
-        } catch (const Error&) {
-            return false;  // reads report the error, if there is one
-        }
-        return true;
+        if (!viewed_)
+            viewed_ = !direct_ && !files_.empty() && mapFiles();
+        return *viewed_;
     }
 
     void forEachView(std::uint64_t position, std::uint64_t bytes,
@@ -187,7 +176,20 @@ private:
         return fmt::format("{}/{}", directory_, imageName(ImageKind::Pages, stripes_.files[place.file]));
     }
 
-    const std::string directory_;
+    /// Maps the pages files. Returns false if the kernel refuses; reads then report the error, if there is one.
+    bool mapFiles() {
+        try {
+            for (const UniqueFd& file : files_) {
+                struct stat status {};
+                sys(::fstat(file.get(), &status), "look at a pages file");
+                mapped_.push_back(Mapping::ofFile(file.get(), static_cast<std::size_t>(status.st_size)));
+            }
+        } catch (const Error&) {
+            return false;
+        }
+        return true;
+    }
+
     /// Loads a part of a file into the page table of this process, because page faults take more time. Ignores errors:
     /// a tmpfs has nothing to read ahead, and the later use of the memory reports errors of a disk.
     static void load(int file, std::uint64_t offset, std::span<std::byte> view) noexcept {
@@ -195,10 +197,12 @@ private:
         (void)::madvise(view.data(), view.size(), MADV_POPULATE_READ);
     }
 
+    const std::string directory_;
     const PageStripes stripes_;
     const std::vector<UniqueFd> files_;
     const bool direct_;
-    std::vector<Mapping> mapped_;  ///< whole pages files; empty before makeViews()
+    std::optional<bool> viewed_;   ///< result of makeViews(); unset before its first call
+    std::vector<Mapping> mapped_;  ///< whole pages files, for views
 };
 
 class FileLayer final : public PageLayer {
